@@ -1,0 +1,47 @@
+# Shared by dev and the scripts it calls: messages, the cache folder, small helpers. Sourced, never run.
+# shellcheck shell=bash disable=SC2034
+
+CHELA_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+CHELA_CACHE=${CHELA_CACHE:-$HOME/.cache/chela}
+
+# Progress goes to stderr: stdout belongs to results (`./dev run -m ...` prints only the reply).
+say() { printf '\033[1m==>\033[0m %s\n' "$*" >&2; }
+
+# die MESSAGE NEXT-STEP: one line that says what went wrong and what to do about it.
+die() {
+  printf 'dev: %s. Next step: %s\n' "$1" "$2" >&2
+  exit 1
+}
+
+# quietly LOG COMMAND...: runs a command with its output in LOG; on failure shows the log's end.
+quietly() {
+  local log=$1
+  shift
+  mkdir -p "$(dirname "$log")"
+  if ! "$@" >"$log" 2>&1; then
+    tail -n 40 "$log" >&2
+    printf 'dev: the whole log is in %s\n' "$log" >&2
+    return 1
+  fi
+}
+
+# key_of WORD...: a short key that changes when any of the words does.
+key_of() { printf '%s\n' "$@" | sha256sum | cut -c1-12; }
+
+# check_sha256 FILE HASH
+check_sha256() {
+  local got
+  got=$(sha256sum "$1" | cut -d' ' -f1)
+  [ "$got" = "$2" ] || die "checksum of $1 is $got, expected $2" "delete the file and run ./dev setup again; if it stays so, do not use it"
+}
+
+# with_lock NAME COMMAND...: one process at a time, so that two `./dev` runs never build the same thing.
+with_lock() {
+  local name=$1
+  shift
+  mkdir -p "$CHELA_CACHE"
+  (
+    flock 9
+    "$@" 9>&-
+  ) 9>"$CHELA_CACHE/$name.lock"
+}
