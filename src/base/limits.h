@@ -1,0 +1,77 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+// Every limit of a queue, buffer, loop, retry or recursion has its name here and a test that reaches it. Values that people may
+// change are configuration keys whose defaults these are.
+namespace chela {
+
+using namespace std::chrono_literals;
+
+// Values
+inline constexpr size_t kMaxForeignIdBytes = 256;
+inline constexpr size_t kMaxJsonDepth = 128;
+
+// Runtime
+inline constexpr size_t kMaxPoolQueue = 4096;           // blocking work waiting for a thread
+
+// HTTP server
+inline constexpr size_t kMaxHeaderBytes = 32 * 1024;
+inline constexpr size_t kMaxBodyBytes = 1024 * 1024;
+inline constexpr size_t kMaxV1BodyBytes = 10 * 1024 * 1024;
+inline constexpr size_t kMaxConnections = 1024;
+inline constexpr size_t kMaxWriteBufferBytes = 4 * 1024 * 1024;  // unsent bytes of one connection; then the client is cut off
+inline constexpr auto kRequestReadTimeout = 30s;        // from the first byte of a request to its last
+inline constexpr auto kIdleConnectionTimeout = 120s;
+inline constexpr auto kSseKeepAlive = 30s;
+
+// HTTP client
+inline constexpr size_t kMaxClientHeaderBytes = 256 * 1024;
+inline constexpr size_t kMaxClientBodyBytes = 64 * 1024 * 1024;
+inline constexpr size_t kMaxClientQueuedBytes = 1024 * 1024;    // received and not yet read by the caller; then the transfer pauses
+inline constexpr size_t kMaxSseEventBytes = 4 * 1024 * 1024;
+inline constexpr int kMaxRedirects = 3;
+
+// Store
+inline constexpr size_t kMaxWriteQueue = 16384;         // writes waiting for the writer thread
+inline constexpr size_t kMaxGroupCommit = 1024;         // writes joined into one transaction
+inline constexpr auto kMaxLazyDelay = 50ms;             // how long a lazy write may wait for a commit to ride with
+inline constexpr size_t kMaxBlobBytes = 64 * 1024 * 1024;
+
+// Turns
+inline constexpr size_t kMaxMessageBytes = 100'000;
+inline constexpr int kMaxIterations = 50;               // model calls of one turn
+inline constexpr int kMaxRepeatedCalls = 3;             // same tool, same arguments, same result
+inline constexpr size_t kMaxSteeringQueue = 32;         // messages waiting to join a running turn
+inline constexpr size_t kMaxQueuedTurns = 32;
+inline constexpr size_t kMaxRunningTurns = 256;
+inline constexpr size_t kMaxParallelTools = 16;
+inline constexpr size_t kMaxToolCallsPerAnswer = 64;
+inline constexpr size_t kMaxToolResultBytes = 100'000;  // what the model is shown of one result
+inline constexpr size_t kMaxModelAnswerBytes = 8 * 1024 * 1024;
+inline constexpr size_t kMaxDeltaRing = 4096;           // deltas kept of a running model call
+inline constexpr size_t kMaxEventSubscribers = 100;     // per user
+inline constexpr size_t kMaxSubscriberQueue = 512;      // events waiting for one subscriber; then it is cut off
+inline constexpr auto kCancelGrace = 2s;                // between SIGTERM and SIGKILL of a child
+
+// Model calls
+inline constexpr int kMaxModelRetries = 3;
+inline constexpr auto kRetryBase = 1s;
+inline constexpr auto kRetryCeiling = 60s;
+inline constexpr auto kModelStallTimeout = 120s;        // without a byte from the provider
+inline constexpr auto kModelConnectTimeout = 15s;
+
+// Tools
+inline constexpr auto kToolTimeout = 60s;
+inline constexpr size_t kMaxFileReadBytes = 1024 * 1024;
+inline constexpr size_t kMaxFileWriteBytes = 10 * 1024 * 1024;
+inline constexpr size_t kMaxDirEntries = 1000;
+inline constexpr int kMaxDirDepth = 10;
+
+// Memory
+inline constexpr size_t kMaxDocumentBytes = 4 * 1024 * 1024;
+inline constexpr size_t kMaxSearchResults = 20;
+inline constexpr size_t kMaxQueryBytes = 4096;
+
+}  // namespace chela
