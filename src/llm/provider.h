@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "runtime/task.h"
+
+namespace chela::llm {
+
+struct ToolCall {
+  std::string id;
+  std::string name;
+  std::string arguments;  // JSON text as the model wrote it; may be malformed
+
+  bool operator==(const ToolCall&) const = default;
+};
+
+enum class Role { kSystem, kUser, kAssistant, kTool };
+std::string_view role_name(Role role);
+std::optional<Role> role_from_name(std::string_view name);
+
+struct Message {
+  Role role = Role::kUser;
+  std::string content;
+  std::vector<ToolCall> tool_calls = {};  // of an assistant
+  std::string tool_call_id = {};          // of a tool message
+  std::string name = {};                  // the tool's name, for providers that want it
+
+  bool operator==(const Message&) const = default;
+};
+
+struct ToolSpec {
+  std::string name;
+  std::string description;
+  json::Value parameters;  // JSON Schema of an object
+
+  bool operator==(const ToolSpec&) const = default;
+};
+
+enum class ToolChoice { kAuto, kNone, kRequired };
+
+struct Request {
+  std::string model;
+  std::vector<Message> messages;
+  std::vector<ToolSpec> tools = {};
+  ToolChoice tool_choice = ToolChoice::kAuto;
+  std::string tool_choice_name = {};            // a tool that must be called; wins over tool_choice
+  std::optional<double> temperature = {};
+  std::optional<double> top_p = {};
+  std::optional<std::int64_t> max_tokens = {};
+  std::optional<std::int64_t> seed = {};
+  std::vector<std::string> stop = {};
+  std::optional<json::Value> response_format = {};
+  json::Object extra = {};                      // unknown fields of a /v1 client, passed through unchanged
+};
+
+// The request as JSON: what its hash and a replay are taken from. Everything that changes the answer is in it.
+json::Value to_json(const Request& request);
+json::Value to_json(const Message& message);
+Result<Message> message_from_json(const json::Value& value);
+
+struct Usage {
+  std::int64_t input_tokens = 0;
+  std::int64_t output_tokens = 0;
+  std::int64_t cached_tokens = 0;  // part of input_tokens that the provider's cache served
+};
+
+enum class FinishReason { kStop, kLength, kToolCalls, kContentFilter, kUnknown };
+std::string_view finish_reason_name(FinishReason reason);  // OpenAI's words
+FinishReason finish_reason_from_name(std::string_view name);
+
+struct Answer {
+  std::string text;
+  std::string reasoning;
+  std::vector<ToolCall> tool_calls;
+  Usage usage;
+  FinishReason finish_reason = FinishReason::kUnknown;
+  std::string model;  // the one that answered
+};
+
+// A piece of a running answer. Text is valid UTF-8 and never cuts a character.
+struct Delta {
+  std::string text;
+  std::string reasoning;
+};
+using DeltaSink = std::function<void(const Delta&)>;
+
+// A model behind a protocol. Errors: kInvalidArgument (the provider's 400; detail "reason" = "context_length" when the prompt is too
+// long), kUnauthenticated / kPermissionDenied, kNotFound (model), kRateLimited (with retry_after), kUpstream (5xx, cut or garbage),
+// kUnavailable (unreachable), kTimeout (stall or deadline), kCancelled. Detail "status" holds the HTTP status where there was one,
+// "streamed" = "1" when deltas had been passed on before the failure (then nobody retries).
+// Lives on the loop; owned by app/; outlives its calls.
+class Provider {
+ public:
+  virtual ~Provider() = default;
+
+  // The one method. Calls `sink` on the loop as text arrives, and returns the whole answer. The sink is not called after return.
+  virtual Task<Result<Answer>> complete(Request request, DeltaSink sink, std::optional<SteadyTime> deadline, std::stop_token stop) = 0;
+
+  // Models that the provider offers, for /v1/models.
+  virtual Task<Result<std::vector<std::string>>> models(std::stop_token stop) = 0;
+};
+
+}  // namespace chela::llm

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "base/scope.h"
+#include "base/time.h"
+#include "runtime/task.h"
+
+namespace chela::store {
+
+// Small values by key: run-time settings, the user's active thread ("active_thread"), tools that need no more asking
+// ("auto_approve:<agent>:<tool>"). Values are JSON text. Scope::agent is ignored.
+class SettingsStore {
+ public:
+  virtual ~SettingsStore() = default;
+  virtual Task<Result<std::optional<std::string>>> get(Scope scope, std::string key) = 0;
+  virtual Task<Result<>> set(Scope scope, std::string key, std::string value, UnixMs at) = 0;
+  virtual Task<Result<bool>> remove(Scope scope, std::string key) = 0;
+  virtual Task<Result<std::map<std::string, std::string>>> list(Scope scope, std::string prefix) = 0;
+};
+
+}  // namespace chela::store
