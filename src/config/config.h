@@ -1,0 +1,59 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "config/keys.h"
+#include "config/settings.h"
+
+namespace chela::config {
+
+// Where values come from, highest first.
+enum class Layer { kFlag, kEnvironment, kForeign, kFile, kSettings, kDefault };
+
+std::string_view layer_name(Layer layer);
+
+// All that a configuration is made of. Texts, not handles: whoever calls has read file, environment and table.
+struct Sources {
+  std::vector<std::pair<std::string, std::string>> flags = {};  // key name, text; the last of a name wins
+  std::map<std::string, std::string> environment = {};          // empty values count as not set
+  std::string file_path = {};                                   // for messages
+  std::string file_text = {};                                   // TOML
+  std::map<std::string, std::string> settings = {};             // key name, text; unknown names are passed over
+};
+
+// A value as it won, for `chela config` and error messages.
+struct Explained {
+  const Key* key = nullptr;
+  std::string value;    // secrets masked
+  Layer layer = Layer::kDefault;
+  std::string origin;   // "LLM_MODEL", "config.toml:12", "--port", "default"
+};
+
+// The configuration of one start. Immutable.
+class Config {
+ public:
+  // kInvalidArgument names file, line, key, what was expected and what was given; kUnsupported names a backend that there is none of
+  // and what to use instead.
+  static Result<Config> load(const Sources& sources);
+
+  const Settings& settings() const { return settings_; }
+  // kNotFound with the closest name for a key that there is none of.
+  Result<Explained> explain(std::string_view key) const;
+  std::vector<Explained> explain_all() const;
+
+  // All variables that may hold a secret, for os::scrub_environment.
+  static std::vector<std::string> secret_variables();
+  // The secrets in it, for log::register_secret.
+  std::vector<std::string> secret_values() const;
+
+ private:
+  Settings settings_;
+  std::map<std::string, Explained, std::less<>> explained_;
+};
+
+}  // namespace chela::config

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "obs/log.h"
+
+// The settings as the parts of the engine take them, by value. Defaults, ranges and names are those of keys.cc.
+namespace chela::config {
+
+struct GatewaySettings {
+  bool enabled = true;
+  std::string host;
+  std::uint16_t port = 0;
+  std::string auth_token;  // "" : the token file's
+  std::string user_id;
+};
+
+enum class LlmBackend { kOpenAi, kOpenAiCompatible, kOllama, kLocal };
+
+struct LlmSettings {
+  LlmBackend backend = LlmBackend::kLocal;
+  std::string base_url;     // with the scheme, without a slash at the end; "" for local
+  std::string unix_socket;  // connect here instead of to the URL's host; "" = no
+  std::string api_key;      // "" = none is sent
+  std::string model;
+  std::vector<std::pair<std::string, std::string>> extra_headers;
+  int max_retries = 0;
+  std::chrono::milliseconds stall_timeout{};
+  std::optional<std::int64_t> max_tokens;
+  std::optional<double> temperature;
+};
+
+enum class WhenBusy { kSteer, kQueue };
+
+struct AgentSettings {
+  std::string name;
+  int max_tool_iterations = 0;
+  bool auto_approve_tools = false;
+  WhenBusy busy = WhenBusy::kSteer;
+  std::int64_t context_tokens = 0;  // the model's window; compaction keeps below it
+};
+
+struct LimitSettings {
+  size_t message_bytes = 0;
+  size_t body_bytes = 0;
+  size_t v1_body_bytes = 0;
+  size_t header_bytes = 0;
+  size_t connections = 0;
+  size_t event_subscribers = 0;  // per user
+};
+
+struct LogSettings {
+  log::Level level = log::Level::kInfo;
+  std::string file;  // absolute, or relative to the home
+};
+
+struct ToolSettings {
+  std::chrono::milliseconds timeout{};
+};
+
+struct InferSettings {
+  std::chrono::milliseconds idle{};
+  int threads = 0;  // 0 = one per core
+};
+
+struct Settings {
+  GatewaySettings gateway;
+  LlmSettings llm;
+  AgentSettings agent;
+  LimitSettings limits;
+  LogSettings log;
+  ToolSettings tools;
+  InferSettings infer;
+};
+
+}  // namespace chela::config

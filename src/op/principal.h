@@ -1,0 +1,27 @@
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "base/scope.h"
+#include "base/time.h"
+
+namespace chela::op {
+
+// Who calls. Made by security/ from a token, by the CLI for the person at the terminal; never from a payload.
+struct Principal {
+  std::string realm;
+  std::string user;
+  std::set<std::string, std::less<>> permissions = {};  // "memory:read", "tools:*", "*"
+  std::optional<UnixMs> expires = std::nullopt;
+  std::string token_id = {};                            // "" when no stored token stands behind it
+
+  // True when a permission is this one, "*", or a prefix that ends in ":*".
+  bool allows(std::string_view permission) const;
+
+  Scope scope(std::string agent = {}) const { return Scope{.realm = realm, .user = user, .agent = std::move(agent)}; }
+};
+
+}  // namespace chela::op
