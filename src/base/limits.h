@@ -25,6 +25,13 @@ inline constexpr size_t kMaxWriteBufferBytes = 4 * 1024 * 1024;  // unsent bytes
 inline constexpr auto kRequestReadTimeout = 30s;        // from the first byte of a request to its last
 inline constexpr auto kIdleConnectionTimeout = 120s;
 inline constexpr auto kSseKeepAlive = 30s;
+inline constexpr auto kWriteStallTimeout = 60s;         // a client that takes no byte for so long is cut off
+inline constexpr size_t kMaxPipelinedBytes = 64 * 1024; // read ahead while a request is handled; then reading pauses
+inline constexpr auto kLingerTimeout = 2s;              // for a refused client to read the answer before the connection closes
+inline constexpr size_t kMaxLingerBytes = 1024 * 1024;  // what it may still send meanwhile
+inline constexpr auto kAcceptRetryDelay = 100ms;        // after the process ran out of file descriptors
+inline constexpr size_t kMaxWebSocketMessageBytes = 16 * 1024 * 1024;
+inline constexpr auto kWebSocketPingInterval = 30s;
 
 // HTTP client
 inline constexpr size_t kMaxClientHeaderBytes = 256 * 1024;
@@ -32,6 +39,7 @@ inline constexpr size_t kMaxClientBodyBytes = 64 * 1024 * 1024;
 inline constexpr size_t kMaxClientQueuedBytes = 1024 * 1024;    // received and not yet read by the caller; then the transfer pauses
 inline constexpr size_t kMaxSseEventBytes = 4 * 1024 * 1024;
 inline constexpr int kMaxRedirects = 3;
+inline constexpr long kMaxIdleClientConnections = 32;   // kept open for reuse
 
 // Store
 inline constexpr size_t kMaxWriteQueue = 16384;         // writes waiting for the writer thread
