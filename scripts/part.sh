@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# part.sh NAME: runs one part of `./dev test` or `./dev check`. Reports of tests (JUnit XML) go to the folder CHELA_RESULTS.
+#   part.sh list test|check   prints the names
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+cd "$CHELA_ROOT"
+
+test_parts=(unit e2e)
+check_parts=(lint dev-unit dev-e2e crash fuzz tsan-unit tsan-e2e)
+[ ! -d tests/attack ] || check_parts+=(attack)
+[ ! -d tests/compat ] || check_parts+=(compat)
+[ ! -d tests/local ] || check_parts+=(local)
+
+export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
+export UBSAN_OPTIONS=print_stacktrace=1
+export TSAN_OPTIONS=second_deadlock_stack=1
+
+# Unit tests of a preset. Each test program also writes its own report, so that single tests are counted.
+unit() {
+  scripts/build.sh "$1"
+  GTEST_OUTPUT=xml:$CHELA_RESULTS/ ctest --test-dir "build/$1" --output-on-failure --no-tests=error \
+    --parallel "$(nproc)" --output-junit "$CHELA_RESULTS/ctest.xml"
+}
+
+# pytest_on PRESET FOLDER: Python tests that drive the programs of a preset.
+pytest_on() {
+  scripts/build.sh "$1" chela chela-infer
+  scripts/venv.sh
+  CHELA_BUILD=$CHELA_ROOT/build/$1 .venv/bin/python -m pytest -q --timeout=300 \
+    --junitxml "$CHELA_RESULTS/pytest.xml" "$2"
+}
+
+case "${1:-}" in
+  list)
+    case "${2:-}" in
+      test) printf '%s\n' "${test_parts[@]}" ;;
+      check) printf '%s\n' "${check_parts[@]}" ;;
+      *) die "usage: part.sh list test|check" "see ./dev help" ;;
+    esac
+    ;;
+  unit) unit release ;;
+  e2e) pytest_on release tests/e2e ;;
+  lint) scripts/lint.sh ;;
+  dev-unit) unit dev ;;
+  dev-e2e) pytest_on dev tests/e2e ;;
+  tsan-unit) unit tsan ;;
+  tsan-e2e) pytest_on tsan tests/e2e ;;
+  crash) pytest_on dev tests/crash ;;
+  attack) pytest_on release tests/attack ;;
+  compat) pytest_on release tests/compat ;;
+  local) pytest_on release tests/local ;;
+  fuzz) scripts/fuzz.sh 30 ;;
+  *) die "unknown part '${1:-}'" "./dev check runs all; parts: ${test_parts[*]} ${check_parts[*]}" ;;
+esac
