@@ -6,6 +6,7 @@
 #include <string>
 
 #include "llm/provider.h"
+#include "tools/call.h"
 #include "tools/registry.h"
 #include "tools/tool.h"
 
@@ -22,33 +23,6 @@ struct RunnerOptions {
   std::chrono::milliseconds timeout;          // outer limit of one call
   std::size_t max_result_bytes;               // what the model is shown
   bool auto_approve = false;                  // AGENT_AUTO_APPROVE_TOOLS: nothing asks
-};
-
-// Who is calling, in which turn.
-struct CallSite {
-  Scope scope;
-  std::string thread;
-  std::string turn;
-};
-
-// A call after the stages that come before execution: name resolved, arguments parsed, schema checked, hooks run, approval decided.
-struct PreparedCall {
-  std::string id;
-  std::string name;                 // the tool's own name, aliases resolved
-  json::Value arguments;            // final
-  enum class Decision { kRun, kAsk, kRefused } decision = Decision::kRun;
-  std::string refusal;              // kRefused: what the model is told
-  std::string description;          // for the approval question
-  Idempotence idempotence = Idempotence::kOnce;
-};
-
-// What the model and the clients see of a finished call.
-struct FinishedCall {
-  std::string id;
-  std::string name;
-  std::string text;                 // for the model, wrapped and cut to max_result_bytes
-  std::string preview;              // for people, at most 500 characters
-  bool is_error = false;
 };
 
 // The one pipeline every tool call goes through: schema -> hooks -> approval -> deadline -> execute -> wrap. (design.md section 4)
