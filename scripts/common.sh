@@ -5,7 +5,9 @@ CHELA_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 CHELA_CACHE=${CHELA_CACHE:-$HOME/.cache/chela}
 
 # Progress goes to stderr: stdout belongs to results (`./dev run -m ...` prints only the reply).
-say() { printf '\033[1m==>\033[0m %s\n' "$*" >&2; }
+say() {
+  if [ -t 2 ]; then printf '\033[1m==>\033[0m %s\n' "$*" >&2; else printf '==> %s\n' "$*" >&2; fi
+}
 
 # die MESSAGE NEXT-STEP: one line that says what went wrong and what to do about it.
 die() {

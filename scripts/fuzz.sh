@@ -11,17 +11,15 @@ if [[ ${1:-} =~ ^[0-9]+$ ]]; then
   seconds=$1
   shift
 fi
-scripts/build.sh fuzz
 
 run_one() {
-  local target=$1 name learnt log
-  name=${target##*/}
+  local name=$1 learnt log
   learnt=$CHELA_CACHE/fuzz/$name
   log=build/fuzz/logs/$name.log
   local corpus=("$learnt")
   [ ! -d "fuzz/corpus/$name" ] || corpus+=("fuzz/corpus/$name")
   mkdir -p "$learnt" build/fuzz/found "${log%/*}"
-  if "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 \
+  if "build/fuzz/bin/$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 \
     -artifact_prefix="build/fuzz/found/$name-" "${corpus[@]}" >"$log" 2>&1; then
     say "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs, nothing found"
   else
@@ -33,16 +31,20 @@ run_one() {
 export -f run_one say
 export seconds CHELA_CACHE
 
-mapfile -t targets < <(find build/fuzz/bin -maxdepth 1 -type f -executable -name '*_fuzz' | sort)
+# fuzz/NAME_fuzz.cc is the target NAME_fuzz.
+mapfile -t names < <(find fuzz -maxdepth 1 -name '*_fuzz.cc' -printf '%f\n' 2>/dev/null | sed 's/\.cc$//' | sort)
+[ ${#names[@]} -gt 0 ] || die "there are no fuzz targets" "look into fuzz/"
 if [ $# -gt 0 ]; then
-  targets=()
+  wanted=()
   for name in "$@"; do
     name=${name%_fuzz}_fuzz
-    [ -x "build/fuzz/bin/$name" ] || die "there is no fuzz target '$name'" "they are: $(cd build/fuzz/bin && echo ./*_fuzz)"
-    targets+=("build/fuzz/bin/$name")
+    [ -f "fuzz/$name.cc" ] || die "there is no fuzz target '$name'" "they are: ${names[*]}"
+    wanted+=("$name")
   done
+  names=("${wanted[@]}")
 fi
-[ ${#targets[@]} -gt 0 ] || die "no fuzz target was built" "look into fuzz/CMakeLists.txt"
-say "fuzzing ${#targets[@]} targets, $seconds seconds each"
-printf '%s\0' "${targets[@]}" | xargs -0 -n 1 -P "$(nproc)" bash -c 'run_one "$1"' run_one ||
+scripts/build.sh fuzz "${names[@]}"
+say "fuzzing ${#names[@]} targets, $seconds seconds each"
+# shellcheck disable=SC2016  # the inner shell expands it
+printf '%s\0' "${names[@]}" | xargs -0 -n 1 -P "$(nproc)" bash -c 'run_one "$1"' run_one ||
   die "fuzzing found something" "run the target named above with the file kept in build/fuzz/found"

@@ -32,7 +32,7 @@ MARGIN = 1.15
 
 
 def say(text):
-    print(f"\033[1m==>\033[0m {text}", flush=True)
+    print(f"\033[1m==>\033[0m {text}" if sys.stdout.isatty() else f"==> {text}", flush=True)
 
 
 class Counts:
