@@ -12,6 +12,7 @@ find_package(tomlplusplus REQUIRED)     # tomlplusplus::tomlplusplus
 pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)     # PkgConfig::SODIUM
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)              # PkgConfig::RE2
 find_library(BOOST_JSON_STATIC libboost_json.a REQUIRED)         # Boost.Asio and Beast are headers only
+find_library(DATE_TZ date-tz REQUIRED)                           # Hinnant date
 
 # chela_built(<name> <script>): sets <name> to the folder that scripts/<script> filled for these very versions, flags and compiler.
 function(chela_built name script)
