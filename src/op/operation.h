@@ -40,7 +40,14 @@ struct CallContext {
   std::stop_token stop = {};              // also requested when the caller goes away
   std::map<std::string, std::string, std::less<>> headers = {};  // lower-case names; empty off HTTP
 
+  // What the surface adds to the headers of its answer or stream; null where there are none (bus, command line).
+  std::shared_ptr<std::map<std::string, std::string, std::less<>>> reply_headers = {};
+
   std::string_view header(std::string_view name) const;          // "" when absent
+  // Before the answer or the opening of the stream; later, or where there are no headers, it changes nothing.
+  void set_reply_header(std::string name, std::string value) const {
+    if (reply_headers) reply_headers->insert_or_assign(std::move(name), std::move(value));
+  }
 };
 
 // A message of a stream: an SSE event over HTTP. `data` is sent as it is (JSON, or a marker like [DONE]).
@@ -82,8 +89,8 @@ using BytesHandler = std::function<Task<Result<>>(CallContext, json::Value, Byte
 struct Operation {
   std::string id;                         // "chat::send"
   std::string help;                       // one sentence
-  json::Value in;                         // JSON Schema of an object: path, query and body merged
-  json::Value out;                        // JSON Schema of the value, or of one event's data
+  json::Value in = json::Value::object();   // JSON Schema of an object: path, query and body merged
+  json::Value out = json::Value::object();  // JSON Schema of the value, or of one event's data
   std::string permission;                 // "chat:write"; "" is public
   Kind kind = Kind::kValue;
   std::vector<Route> routes;
