@@ -19,14 +19,16 @@ target_compile_options(chela_flags INTERFACE
   -ffunction-sections -fdata-sections -fno-plt)
 target_link_options(chela_flags INTERFACE -fuse-ld=lld -Wl,--gc-sections -Wl,--as-needed)
 target_include_directories(chela_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})
-target_compile_options(chela_flags INTERFACE -pthread -fPIE)
 target_link_options(chela_flags INTERFACE -pthread -pie)
 
+# What a precompiled header has to share with the sources that use it.
+set(chela_code_flags -pthread -fPIE)
 if(CHELA_SANITIZE)
-  target_compile_options(chela_flags INTERFACE -fsanitize=${CHELA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  list(APPEND chela_code_flags -fsanitize=${CHELA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   string(REPLACE "fuzzer-no-link," "" link_sanitizers "${CHELA_SANITIZE}")
   target_link_options(chela_flags INTERFACE -fsanitize=${link_sanitizers})
 endif()
 if(CHELA_CRASH_POINTS)
   target_compile_definitions(chela_flags INTERFACE CHELA_CRASH_POINTS=1)
 endif()
+target_compile_options(chela_flags INTERFACE ${chela_code_flags})
