@@ -33,3 +33,5 @@ if(NOT EXISTS ${pch}.pch)
   file(RENAME ${pch}.${part} ${pch}.pch)
 endif()
 target_compile_options(chela_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:SHELL:-include-pch ${pch}.pch>)
+# Should somebody empty the cache, the next build configures again and so makes it anew.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${pch}.pch)

@@ -23,7 +23,7 @@ function(chela_built name script)
     message(FATAL_ERROR "${folder} does not exist. Next step: run ./dev setup")
   endif()
   # A new version or flag in the script is a new folder: configure again then.
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/scripts/${script})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/scripts/${script} ${folder})
   set(${name} ${folder} PARENT_SCOPE)
 endfunction()
 
