@@ -24,7 +24,7 @@ unit() {
 
 # pytest_on PRESET FOLDER: Python tests that drive the programs of a preset.
 pytest_on() {
-  scripts/build.sh "$1" chela chela-infer
+  scripts/build.sh "$1" chela chela-infer scripted-model
   scripts/venv.sh
   CHELA_BUILD=$CHELA_ROOT/build/$1 .venv/bin/python -m pytest -q --timeout=300 \
     --junitxml "$CHELA_RESULTS/pytest.xml" "$2"
