@@ -12,12 +12,24 @@ using namespace std::chrono_literals;
 // Values
 inline constexpr size_t kMaxForeignIdBytes = 256;
 inline constexpr size_t kMaxJsonDepth = 128;
+inline constexpr int kMaxSchemaDepth = 32;
+inline constexpr size_t kMaxSchemaFaults = 8;           // named in one error
 
 // Runtime
 inline constexpr size_t kMaxPoolQueue = 4096;           // blocking work waiting for a thread
 
+// Observation
+inline constexpr size_t kMaxLogFileBytes = 10 * 1024 * 1024;
+inline constexpr size_t kMaxLogFiles = 5;
+inline constexpr size_t kMaxMetricSeries = 1000;        // label sets of one metric
+
+// Files
+inline constexpr int kMaxLinks = 40;                    // symbolic links followed in one path
+inline constexpr size_t kMaxConfigBytes = 1024 * 1024;
+
 // HTTP server
 inline constexpr size_t kMaxHeaderBytes = 32 * 1024;
+inline constexpr size_t kMaxHeaderFields = 256;
 inline constexpr size_t kMaxBodyBytes = 1024 * 1024;
 inline constexpr size_t kMaxV1BodyBytes = 10 * 1024 * 1024;
 inline constexpr size_t kMaxConnections = 1024;
@@ -46,6 +58,16 @@ inline constexpr size_t kMaxWriteQueue = 16384;         // writes waiting for th
 inline constexpr size_t kMaxGroupCommit = 1024;         // writes joined into one transaction
 inline constexpr auto kMaxLazyDelay = 50ms;             // how long a lazy write may wait for a commit to ride with
 inline constexpr size_t kMaxBlobBytes = 64 * 1024 * 1024;
+inline constexpr size_t kMaxWriteQueueBytes = 256 * 1024 * 1024;  // of their contents
+inline constexpr auto kStoreRetryAfter = 1s;            // told to who finds the write queue full
+inline constexpr int kCheckpointPages = 4096;           // of 4 KiB in the write-ahead log: then they are copied back at once
+inline constexpr int kMaxWalFactor = 4;                 // times kCheckpointPages: then readers are waited for
+inline constexpr int kIdleCheckpointPages = 256;        // worth copying back in a pause
+inline constexpr auto kIdleCheckpointDelay = 1s;        // how long such a pause lasts
+inline constexpr auto kIdempotencyWindow = 24h;         // how long a client's key is remembered
+inline constexpr size_t kMaxExpiredKeys = 512;          // forgotten at once, so that no append waits long
+inline constexpr int kExpireKeysEvery = 256;            // appends with a key
+inline constexpr size_t kMaxSearchTerms = 64;           // of one full-text query; further ones are ignored
 
 // Turns
 inline constexpr size_t kMaxMessageBytes = 100'000;
@@ -54,6 +76,9 @@ inline constexpr int kMaxRepeatedCalls = 3;             // same tool, same argum
 inline constexpr size_t kMaxSteeringQueue = 32;         // messages waiting to join a running turn
 inline constexpr size_t kMaxQueuedTurns = 32;
 inline constexpr size_t kMaxRunningTurns = 256;
+inline constexpr size_t kMaxLoadedThreads = 512;        // idle ones beyond it are read from the log again
+inline constexpr size_t kMaxKnownOutcomes = 4096;       // finished turns whose outcome is kept at hand
+inline constexpr size_t kMaxRecalledLines = 3;          // remembered lines shown with a message
 inline constexpr size_t kMaxParallelTools = 16;
 inline constexpr size_t kMaxToolCallsPerAnswer = 64;
 inline constexpr size_t kMaxToolResultBytes = 100'000;  // what the model is shown of one result
@@ -69,6 +94,18 @@ inline constexpr auto kRetryBase = 1s;
 inline constexpr auto kRetryCeiling = 60s;
 inline constexpr auto kModelStallTimeout = 120s;        // without a byte from the provider
 inline constexpr auto kModelConnectTimeout = 15s;
+inline constexpr size_t kMaxModelStreamBytes = 256 * 1024 * 1024;  // of one answer on the wire, framing and comments included
+inline constexpr size_t kMaxModelErrorBytes = 64 * 1024;      // read of a provider's error body
+inline constexpr size_t kMaxProviderMessageBytes = 1000;      // quoted of it in an error
+inline constexpr auto kModelFinishTimeout = 5s;         // for usage and the end, once the finish reason is there
+inline constexpr auto kModelDrainTimeout = 250ms;       // for the end of the response after [DONE], so that its connection is kept
+
+// Local models
+inline constexpr int kMaxInferStarts = 3;               // of chela-infer within kInferStartWindow
+inline constexpr auto kInferStartWindow = 60s;
+inline constexpr auto kInferStartTimeout = 30s;         // until its socket answers
+inline constexpr auto kInferPollInterval = 20ms;
+inline constexpr size_t kMaxInferLogTail = 4096;        // last bytes of its stderr, for errors
 
 // Tools
 inline constexpr auto kToolTimeout = 60s;

@@ -50,15 +50,17 @@ class MemoryStore {
     WriteMode mode = WriteMode::kReplace;  // kAppend joins with a newline and is atomic
     UnixMs at = 0;
   };
-  // `chunk` is given the whole new content and must be pure: it runs on the writer thread. Returns the new content's size.
+  // `chunk` is given the whole new content and must be pure: it runs on the writer thread. Returns the
+  // document as written. kTooLarge past kMaxDocumentBytes.
   using Chunker = std::vector<std::string> (*)(const std::string& content);
   virtual Task<Result<DocumentRow>> write(Scope scope, Write write, Chunker chunk) = 0;
 
   virtual Task<Result<DocumentRow>> read(Scope scope, std::string path) = 0;                // kNotFound
   virtual Task<Result<bool>> remove(Scope scope, std::string path) = 0;
-  // All documents whose path is `prefix` or starts with `prefix` + "/" ("" = all), ordered by path.
+  // All documents whose path is `prefix` or starts with `prefix` + "/" ("" = all), ordered by path, of one path own before shared.
   virtual Task<Result<std::vector<DocumentInfo>>> list(Scope scope, std::string prefix) = 0;
-  // Chunks that hold any of the terms (already split; any punctuation is safe), best first.
+  // Chunks that hold any of the terms (already split; any punctuation is safe; at most
+  // kMaxSearchTerms count), best first.
   virtual Task<Result<std::vector<ChunkHit>>> search_text(Scope scope, std::vector<std::string> terms, std::size_t limit) = 0;
 };
 

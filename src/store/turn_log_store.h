@@ -110,10 +110,13 @@ class TurnLogStore {
   // Threads of all users with an open turn: what the engine takes up again at its start. Not reachable from outside.
   virtual Task<Result<std::vector<ThreadRow>>> open_threads() = 0;
 
-  // The message id that this user's key was used for within 24 h before `now`, or nothing.
+  // (message id, thread) that this user's key was used for within 24 h before `now`, or nothing.
   virtual Task<Result<std::optional<std::pair<std::string, std::string>>>> idempotent_message(Scope scope, std::string key, UnixMs now) = 0;
 
+  // Rows of all users in state "pending" or "sending", oldest first. A row that is "sending" when the engine starts was being sent when
+  // the last one ended. Not reachable from outside.
   virtual Task<Result<std::vector<OutboxRow>>> outbox_pending(std::size_t limit) = 0;
+  // On disk when it returns.
   virtual Task<Result<>> outbox_update(Scope scope, std::string id, std::string state, std::int64_t attempts) = 0;
 };
 
