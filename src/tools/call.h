@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "base/scope.h"
@@ -13,6 +14,8 @@ struct CallSite {
   Scope scope;
   std::string thread;
   std::string turn;
+  std::vector<std::string> tools = {"*"};  // patterns of the names that the agent may use; others are unknown to it
+  std::string context = "chat";            // for hooks: "chat" or "job:<id>"
 };
 
 // A call after the stages that come before execution: name resolved, arguments parsed, schema checked, hooks run, approval decided.

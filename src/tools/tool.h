@@ -63,6 +63,9 @@ struct ToolInfo {
   Idempotence idempotence = Idempotence::kOnce;
 };
 
+// A JSON Schema that is part of the program, from its text; text that is no JSON stops the program.
+json::Value parameters(std::string_view schema);
+
 // Something a model can call. Lives on the loop (blocking work goes to the pool), owned by the registry.
 class Tool {
  public:
