@@ -1,0 +1,252 @@
+#include "net/http_connection.h"
+
+#include <ctime>
+
+#include "net/http_exchange.h"
+
+namespace chela::net {
+
+HttpServerCore::HttpServerCore(runtime::AsioLoop& l, HttpServerOptions o, HttpHandler h)
+    : loop(l), options(std::move(o)), handler(std::move(h)), handlers(l) {
+  if (!options.body_limit) options.body_limit = [](std::string_view) { return kMaxBodyBytes; };
+}
+
+std::string_view HttpServerCore::date() {
+  const std::time_t second = loop.clock().now() / 1000;
+  if (second != date_second) {
+    date_second = second;
+    std::tm utc{};
+    gmtime_r(&second, &utc);
+    char text[64];
+    date_text.assign(text, std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &utc));
+  }
+  return date_text;
+}
+
+namespace {
+
+// The group's task keeps alive what it needs: the server may be gone from its owner's hands, not from here.
+Task<> run_handler(std::shared_ptr<HttpServerCore> core, std::shared_ptr<HttpExchange> exchange) {
+  co_await core->handler(exchange);
+  exchange->handler_returned();
+}
+
+}  // namespace
+
+HttpConnection::HttpConnection(std::shared_ptr<HttpServerCore> core, std::shared_ptr<SocketStream> stream, std::string peer,
+                               Transport transport)
+    : core_(std::move(core)), stream_(std::move(stream)), peer_(std::move(peer)), transport_(transport) {}
+
+void HttpConnection::start() {
+  stream_->on_closed([self = shared_from_this()] { self->closed(); });
+  set_deadline(core_->options.idle_timeout);
+  wait_readable();
+}
+
+void HttpConnection::stop() {
+  switch (state_) {
+    case State::kIdle:
+    case State::kReading:
+      stream_->close();
+      return;
+    case State::kHandling:
+    case State::kHandedOver:
+      gone_.request_stop();
+      return;
+    case State::kClosing:
+    case State::kLingering:
+    case State::kClosed:
+      return;
+  }
+}
+
+void HttpConnection::wait_readable() {
+  stream_->wait_readable([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->readable();
+  });
+}
+
+void HttpConnection::readable() {
+  if (state_ == State::kHandedOver) return;
+  const SocketStream::Read got = stream_->read(core_->scratch);
+  switch (got.state) {
+    case SocketStream::ReadState::kWouldBlock:
+      break;
+    case SocketStream::ReadState::kBroken:
+      stream_->close();
+      return;
+    case SocketStream::ReadState::kEnd:
+      end_of_input();
+      return;
+    case SocketStream::ReadState::kData:
+      received({core_->scratch.data(), got.bytes});
+      break;
+  }
+  const bool wants_more = state_ != State::kHandling || ahead_.size() < kMaxPipelinedBytes;
+  if (!stream_->closed() && state_ != State::kHandedOver && wants_more) wait_readable();
+}
+
+void HttpConnection::received(std::string_view bytes) {
+  switch (state_) {
+    case State::kIdle:
+      state_ = State::kReading;
+      set_deadline(core_->options.request_timeout);
+      if (!ahead_.empty()) {
+        const std::string joined = std::exchange(ahead_, {}).append(bytes);
+        consume(joined);
+        return;
+      }
+      [[fallthrough]];
+    case State::kReading:
+      consume(bytes);
+      return;
+    case State::kHandling:
+      ahead_ += bytes;
+      return;
+    case State::kClosing:
+    case State::kLingering:
+      lingered_ += bytes.size();
+      if (lingered_ > kMaxLingerBytes) stream_->close();
+      return;
+    case State::kHandedOver:
+    case State::kClosed:
+      return;
+  }
+}
+
+// A client that shut down its sending side may still read, so its response is sent; its handler is told, for most have gone.
+void HttpConnection::end_of_input() {
+  input_ended_ = true;
+  if (state_ == State::kHandling) {
+    gone_.request_stop();
+  } else if (state_ != State::kClosing && (state_ != State::kLingering || stream_->pending() == 0)) {
+    stream_->close();
+  }
+}
+
+void HttpConnection::consume(std::string_view bytes) {
+  if (!parser_) {
+    parser_ = std::make_unique<RequestParser>(
+        RequestParser::Limits{.max_header_bytes = core_->options.max_header_bytes, .body_limit = core_->options.body_limit});
+  }
+  const RequestParser::State state = parser_->feed(bytes);
+  if (state == RequestParser::State::kRefused) {
+    refuse(parser_->refusal());
+  } else if (state == RequestParser::State::kDone) {
+    dispatch();
+  } else if (parser_->take_continue()) {
+    stream_->send(kContinue);
+  }
+}
+
+void HttpConnection::dispatch() {
+  state_ = State::kHandling;
+  deadline_.reset();
+  gone_ = std::stop_source();
+  const HttpExchange::Start start{.connection = shared_from_this(),
+                                  .gone = gone_,
+                                  .keep_alive = parser_->keep_alive(),
+                                  .minor_version = parser_->minor_version()};
+  HttpRequest request = parser_->take_request();
+  ahead_ = parser_->take_rest();
+  parser_.reset();
+  request.peer = peer_;
+  request.transport = transport_;
+  core_->handlers.spawn(run_handler(core_, std::make_shared<HttpExchange>(start, std::move(request))));
+}
+
+void HttpConnection::response_done(KeepAlive keep_alive) {
+  gone_ = std::stop_source(std::nostopstate);
+  if (state_ != State::kHandling || stream_->closed()) return;
+  if (keep_alive == KeepAlive::kNo || input_ended_ || core_->stopping) {
+    finish(State::kClosing);
+    return;
+  }
+  state_ = State::kIdle;
+  set_deadline(core_->options.idle_timeout);
+  // Through the loop: a pipeline of many requests must not nest handlers.
+  core_->loop.post([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->next();
+  });
+}
+
+void HttpConnection::next() {
+  if (state_ != State::kIdle || stream_->closed()) return;
+  if (!ahead_.empty()) received({});
+  if (!stream_->closed() && state_ != State::kHandedOver) wait_readable();
+}
+
+void HttpConnection::refuse(const Refusal& refusal) {
+  parser_.reset();
+  const HttpResponse response = error_response(refusal);
+  std::string out;
+  const Result<> head = append_head(out, {.status = response.status,
+                                          .headers = response.headers,
+                                          .length = response.body.size(),
+                                          .keep_alive = KeepAlive::kNo,
+                                          .date = core_->date()});
+  CHELA_CHECK(head.has_value(), "the server's own headers are well-formed");
+  stream_->send(out);
+  stream_->send(response.body);
+  finish(State::kLingering);
+}
+
+// Closing a socket with unread input resets it, and the client may lose the response: after a refusal the rest of its request is read
+// and dropped for a moment.
+void HttpConnection::finish(State after) {
+  state_ = after;
+  if (after == State::kLingering) set_deadline(kLingerTimeout);
+  stream_->finish([weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self && (self->state_ == State::kClosing || self->input_ended_)) self->stream_->close();
+  });
+}
+
+std::string HttpConnection::hand_over() {
+  state_ = State::kHandedOver;
+  stream_->stop_reading();
+  return std::exchange(ahead_, {});
+}
+
+void HttpConnection::closed() {
+  state_ = State::kClosed;
+  parser_.reset();
+  if (timer_) core_->loop.cancel(*std::exchange(timer_, {}));
+  gone_.request_stop();
+  core_->connections.erase(shared_from_this());
+  if (core_->connections.empty() && core_->all_closed) core_->all_closed->resolve(true);
+}
+
+// Deadlines move with every request; the timer does not: it looks where the deadline is when it fires.
+void HttpConnection::set_deadline(std::chrono::milliseconds from_now) {
+  const SteadyTime when = core_->loop.clock().steady() + from_now;
+  const bool sooner = deadline_ && timer_ && when < *deadline_;
+  deadline_ = when;
+  if (sooner) core_->loop.cancel(*std::exchange(timer_, {}));
+  if (!timer_) arm_timer();
+}
+
+void HttpConnection::arm_timer() {
+  timer_ = core_->loop.call_at(*deadline_, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->timer_.reset();
+    if (!self->deadline_) return;
+    if (self->core_->loop.clock().steady() < *self->deadline_) {
+      self->arm_timer();
+    } else {
+      self->deadline_passed();
+    }
+  });
+}
+
+void HttpConnection::deadline_passed() {
+  deadline_.reset();
+  if (state_ == State::kReading) {
+    refuse({408, Error{.code = Code::kTimeout, .message = "the request did not arrive in time"}});
+  } else {
+    stream_->close();
+  }
+}
+
+}  // namespace chela::net
