@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "agent/events.h"
+#include "agent/turn/decision.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "base/scope.h"
@@ -40,8 +41,6 @@ struct Accepted {
   bool duplicate = false;
 };
 
-enum class Decision { kApprove, kAlways, kDeny };
-
 struct PendingApproval {
   std::string request_id;
   std::string thread_id;
@@ -56,7 +55,8 @@ std::string_view turn_state_name(TurnState state);  // history's words: processi
 
 struct TurnOutcome {
   TurnState state = TurnState::kProcessing;
-  std::string reply;                             // kCompleted
+  std::string reply;                             // kCompleted: the model's last answer
+  std::string visible;                           // all text since the person's last message, "\n\n" between answers: /v1's content
   std::optional<Error> error = {};               // kFailed
   std::optional<PendingApproval> approval = {};  // kAwaitingApproval
   std::vector<llm::ToolCall> client_calls = {};  // kAwaitingClient

@@ -1,0 +1,120 @@
+#include "config/agent_file.h"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/strings.h"
+
+namespace chela::config {
+namespace {
+
+constexpr size_t kMaxAgentFileBytes = 256 * 1024;
+
+// Reads one key of a table into `out`. False, with `error` set, when it has another type.
+template <class T>
+bool read(const toml::table& table, std::string_view key, T& out, std::string_view path, std::string& error) {
+  const toml::node* node = table.get(key);
+  if (node == nullptr) return true;
+  if (const auto value = node->value<T>()) {
+    out = *value;
+    return true;
+  }
+  error = fmt::format("{}:{}: '{}' has the wrong type", path, node->source().begin.line, key);
+  return false;
+}
+
+template <class T>
+bool read(const toml::table& table, std::string_view key, std::optional<T>& out, std::string_view path, std::string& error) {
+  T value{};
+  if (table.get(key) == nullptr) return true;
+  if (!read(table, key, value, path, error)) return false;
+  out = value;
+  return true;
+}
+
+bool read(const toml::table& table, std::string_view key, std::vector<std::string>& out, std::string_view path, std::string& error) {
+  const toml::node* node = table.get(key);
+  if (node == nullptr) return true;
+  const toml::array* array = node->as_array();
+  out.clear();
+  for (size_t i = 0; array != nullptr && i < array->size(); ++i) {
+    const auto text = array->get(i)->value<std::string>();
+    if (!text) {
+      array = nullptr;
+      break;
+    }
+    out.push_back(*text);
+  }
+  if (array != nullptr) return true;
+  error = fmt::format("{}:{}: '{}' must be a list of strings", path, node->source().begin.line, key);
+  return false;
+}
+
+const toml::table& section(const toml::table& root, std::string_view path) {
+  static const toml::table kNone;
+  const toml::table* at = &root;
+  for (const std::string_view part : strings::split(path, '.')) {
+    const toml::node* node = at->get(part);
+    at = node != nullptr ? node->as_table() : nullptr;
+    if (at == nullptr) return kNone;
+  }
+  return *at;
+}
+
+}  // namespace
+
+Result<AgentFile> parse_agent_file(std::string_view text, std::string_view path) {
+  toml::table root;
+  try {
+    root = toml::parse(text, path);
+  } catch (const toml::parse_error& e) {
+    return fail(Code::kInvalidArgument, "{}:{}: {}", path, e.source().begin.line, std::string(e.description()));
+  }
+  AgentFile file;
+  std::string error;
+  const toml::table& agent = section(root, "agent");
+  const toml::table& model = section(root, "agent.model");
+  const toml::table& persona = section(root, "persona");
+  const bool ok = read(agent, "name", file.name, path, error) && read(agent, "description", file.description, path, error) &&
+                  read(agent, "system_prompt", file.system_prompt, path, error) &&
+                  read(section(root, "agent.resources"), "system_prompt", file.system_prompt, path, error) &&
+                  read(model, "model", file.model, path, error) && read(model, "max_tokens", file.max_tokens, path, error) &&
+                  read(model, "temperature", file.temperature, path, error) &&
+                  read(section(root, "agent.capabilities"), "tools", file.tools, path, error) &&
+                  read(persona, "communication_style", file.communication_style, path, error) &&
+                  read(persona, "critical_rules", file.critical_rules, path, error);
+  if (!ok) return fail(Code::kInvalidArgument, "{}", error);
+  if (file.name.empty()) return fail(Code::kInvalidArgument, "{}: [agent] name is missing", path);
+  return file;
+}
+
+Result<std::vector<AgentFile>> load_agents(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::vector<AgentFile> agents;
+  std::error_code ec;
+  for (fs::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec)) {
+    const fs::path file = it->path() / "agent.toml";
+    if (!fs::is_regular_file(file, ec)) continue;
+    if (fs::file_size(file, ec) > kMaxAgentFileBytes) {
+      return fail(Code::kTooLarge, "{} is larger than {} bytes", file.string(), kMaxAgentFileBytes);
+    }
+    std::ifstream in(file, std::ios::binary);
+    std::ostringstream text;
+    text << in.rdbuf();
+    Result<AgentFile> agent = parse_agent_file(text.str(), file.string());
+    if (!agent) return fail(agent.error());
+    if (agent->name != it->path().filename().string()) {
+      return fail(Code::kInvalidArgument, "{}: the agent's name '{}' differs from its folder's '{}'; rename one", file.string(), agent->name,
+                  it->path().filename().string());
+    }
+    agents.push_back(std::move(*agent));
+  }
+  std::sort(agents.begin(), agents.end(), [](const AgentFile& a, const AgentFile& b) { return a.name < b.name; });
+  return agents;
+}
+
+}  // namespace chela::config
