@@ -1,0 +1,245 @@
+#include "testing/scripted_model.h"
+
+#include "runtime/sleep.h"
+#include "testing/scripted_answer.h"
+
+namespace chela::testing {
+namespace {
+
+constexpr size_t kMaxRecordedRequests = 2000;       // the oldest go first
+constexpr size_t kMaxRequestBytes = 64 * 1024 * 1024;
+constexpr size_t kEmbeddingDimensions = 64;
+constexpr auto kForEver = std::chrono::hours(24);   // longer than any test waits
+
+void reply_json(net::Exchange& exchange, int status, std::string body) {
+  net::HttpResponse response{.status = status, .body = std::move(body)};
+  response.headers.set("Content-Type", "application/json");
+  exchange.reply(std::move(response));
+}
+
+void reply_error(net::Exchange& exchange, int status, std::string_view message) {
+  const json::Value error = json::Value::object({{"message", message}, {"type", "invalid_request_error"}});
+  reply_json(exchange, status, json::write(json::Value::object({{"error", error}})));
+}
+
+net::HttpServerOptions server_options() {
+  net::HttpServerOptions options;
+  options.body_limit = [](std::string_view) { return kMaxRequestBytes; };
+  options.max_connections = 4096;
+  return options;
+}
+
+net::Headers reply_headers(const Reply& reply, std::string_view content_type) {
+  net::Headers headers;
+  headers.set("Content-Type", reply.content_type.empty() ? content_type : std::string_view(reply.content_type));
+  for (const auto& [name, value] : reply.headers) headers.set(name, value);
+  return headers;
+}
+
+bool wants_usage(const json::Value& body) {
+  const json::Value* options = body.find("stream_options");
+  return options != nullptr && options->bool_or("include_usage", false);
+}
+
+}  // namespace
+
+ScriptedModel::ScriptedModel(runtime::AsioLoop& loop)
+    : loop_(loop), server_(loop, server_options(), [this](Exchange exchange) { return handle(std::move(exchange)); }) {}
+
+Result<> ScriptedModel::load(std::string script) {
+  Result<Script> parsed = Script::parse(script);
+  if (!parsed) return fail(std::move(parsed.error()));
+  script_ = std::move(*parsed);
+  script_text_ = std::move(script);
+  if (script_.instant()) prepare_instant();
+  return {};
+}
+
+void ScriptedModel::reset() {
+  requests_.clear();
+  count_ = 0;
+  script_ = *Script::parse(script_text_);  // it was parsed before
+}
+
+Result<std::uint16_t> ScriptedModel::listen_tcp(std::uint16_t port) {
+  Result<std::uint16_t> real = server_.listen_tcp("127.0.0.1", port);
+  if (real) port_ = *real;
+  return real;
+}
+
+Result<> ScriptedModel::listen_unix(const std::string& path) { return server_.listen_unix(path); }
+
+Task<> ScriptedModel::stop() { return server_.stop(0ms); }
+
+std::string ScriptedModel::base_url() const { return fmt::format("http://127.0.0.1:{}", port_); }
+
+Task<> ScriptedModel::handle(Exchange exchange) {
+  const std::string& path = exchange->request().path;
+  if (path == "/v1/chat/completions" || path == "/chat/completions") {
+    if (script_.instant()) {
+      chat_instantly(*exchange);
+    } else {
+      co_await chat(exchange);
+    }
+  } else if (path == "/v1/embeddings" || path == "/embeddings") {
+    embeddings(*exchange);
+  } else if (path == "/v1/models" || path == "/models") {
+    models(*exchange);
+  } else {
+    control(*exchange);
+  }
+}
+
+// For benchmarks: the default reply, made once; nothing is parsed or kept.
+void ScriptedModel::prepare_instant() {
+  const AnswerForm form{.id = "chatcmpl-scripted", .model = script_.model(), .usage = AnswerForm::Usage::kInStream};
+  instant_whole_ = whole_answer(script_.fallback(), form);
+  instant_stream_.clear();
+  for (const std::string& event : stream_events(script_.fallback(), form)) instant_stream_ += event;
+}
+
+void ScriptedModel::chat_instantly(net::Exchange& exchange) {
+  ++count_;
+  const bool stream = exchange.request().body.find("\"stream\":true") != std::string::npos;
+  net::HttpResponse response{.body = stream ? instant_stream_ : instant_whole_};
+  response.headers.set("Content-Type", stream ? "text/event-stream" : "application/json");
+  exchange.reply(std::move(response));
+}
+
+Task<> ScriptedModel::chat(Exchange exchange) {
+  Result<json::Value> body = json::parse(exchange->request().body);
+  if (!body) {
+    reply_error(*exchange, 400, body.error().message);
+    co_return;
+  }
+  record(exchange->request(), *body);
+  const Asked asked = Asked::read(*body);
+  Reply reply = script_.next(asked);
+  const std::stop_token gone = exchange->client_gone();
+  if (!reply.answered) {
+    co_await runtime::sleep_for(loop_, kForEver, gone);
+    exchange->abort();
+    co_return;
+  }
+  if (reply.first_delay.count() > 0) co_await runtime::sleep_for(loop_, reply.first_delay, gone);
+  if (reply.status < 200 || reply.status > 299 || reply.body) {
+    exchange->reply({.status = reply.status, .headers = reply_headers(reply, "application/json"), .body = error_body(reply)});
+    co_return;
+  }
+  AnswerForm form{.id = fmt::format("chatcmpl-scripted-{}", count_),
+                  .model = asked.model.empty() ? script_.model() : asked.model,
+                  .now = loop_.clock().now()};
+  if (wants_usage(*body)) form.usage = AnswerForm::Usage::kInStream;
+  form.prompt_tokens = static_cast<std::int64_t>(exchange->request().body.size() / 4);
+  if (!body->bool_or("stream", false) || reply.sending == Sending::kWhole) {
+    exchange->reply({.status = reply.status, .headers = reply_headers(reply, "application/json"), .body = whole_answer(reply, form)});
+    co_return;
+  }
+  std::vector<std::string> events = stream_events(reply, form);
+  co_await stream(exchange, std::move(reply), std::move(events));
+}
+
+Task<> ScriptedModel::stream(Exchange exchange, Reply reply, std::vector<std::string> events) {
+  static constexpr std::string_view kGarbage = "\xff\xfe\x01 no event\n\ndata: {\"choices\": \xc3(\n\n";
+  const std::stop_token gone = exchange->client_gone();
+  const Result<> begun = exchange->begin_stream(reply.status, reply_headers(reply, "text/event-stream"));
+  if (!begun) {
+    reply_error(*exchange, 500, begun.error().message);
+    co_return;
+  }
+  for (size_t i = 0; i <= events.size(); ++i) {
+    if (reply.stall_after == i) co_await runtime::sleep_for(loop_, kForEver, gone);
+    if (reply.garbage_after == i) {
+      if (!co_await write(exchange, kGarbage, reply.write_bytes)) co_return exchange->abort();
+    }
+    if (reply.cut_after == i) {
+      const std::string_view event = i < events.size() ? std::string_view(events[i]) : "data: {";
+      co_await write(exchange, event.substr(0, event.size() / 2), 0);
+      co_await exchange->drained(0, gone);
+      co_return exchange->abort();
+    }
+    if (i == events.size()) break;
+    if (i > 0 && reply.chunk_delay.count() > 0) co_await runtime::sleep_for(loop_, reply.chunk_delay, gone);
+    if (!co_await write(exchange, events[i], reply.write_bytes)) co_return exchange->abort();
+  }
+  exchange->end_stream();
+}
+
+Task<Result<>> ScriptedModel::write(Exchange exchange, std::string_view bytes, size_t piece) {
+  const std::stop_token gone = exchange->client_gone();
+  while (!bytes.empty()) {
+    const std::string_view part = bytes.substr(0, piece == 0 ? bytes.size() : piece);
+    bytes.remove_prefix(part.size());
+    if (Result<> written = exchange->write(part); !written) co_return written;
+    if (piece == 0) continue;
+    // What is written within one turn of the loop leaves in one packet; each piece is to be its own.
+    if (Result<> drained = co_await exchange->drained(0, gone); !drained) co_return drained;
+  }
+  co_return Result<>{};
+}
+
+void ScriptedModel::embeddings(net::Exchange& exchange) {
+  const Result<json::Value> body = json::parse(exchange.request().body);
+  const json::Value* input = body ? body->find("input") : nullptr;
+  if (input == nullptr) return reply_error(exchange, 400, "no input");
+  record(exchange.request(), *body);
+  const std::int64_t wanted = body->int_or("dimensions", kEmbeddingDimensions);
+  if (wanted < 1 || wanted > 4096) return reply_error(exchange, 400, "dimensions must be 1 to 4096");
+  json::Array data;
+  const auto add = [&data, wanted](const json::Value& text) {
+    json::Array vector;
+    const std::string* content = text.as_string();
+    for (const double value : embed(content != nullptr ? *content : json::write(text), static_cast<size_t>(wanted))) {
+      vector.emplace_back(value);
+    }
+    data.push_back(json::Value::object({{"object", "embedding"}, {"index", data.size()}, {"embedding", std::move(vector)}}));
+  };
+  if (const json::Array* texts = input->as_array()) {
+    for (const json::Value& text : *texts) add(text);
+  } else {
+    add(*input);
+  }
+  const auto tokens = static_cast<std::int64_t>(exchange.request().body.size() / 4);
+  json::Value out = json::Value::object({{"object", "list"}, {"data", std::move(data)}, {"model", body->string_or("model")}});
+  out.set("usage", json::Value::object({{"prompt_tokens", tokens}, {"total_tokens", tokens}}));
+  reply_json(exchange, 200, json::write(out));
+}
+
+void ScriptedModel::models(net::Exchange& exchange) {
+  const json::Value model =
+      json::Value::object({{"id", script_.model()}, {"object", "model"}, {"created", 0}, {"owned_by", "scripted"}});
+  reply_json(exchange, 200, json::write(json::Value::object({{"object", "list"}, {"data", json::Value::array({model})}})));
+}
+
+void ScriptedModel::control(net::Exchange& exchange) {
+  const net::HttpRequest& request = exchange.request();
+  if (request.path == "/health") return reply_json(exchange, 200, R"({"status":"ok"})");
+  if (request.method == "GET" && request.path == "/_requests") return reply_json(exchange, 200, json::write(recorded_json()));
+  if (request.method == "POST" && request.path == "/_script") {
+    if (Result<> loaded = load(request.body); !loaded) return reply_error(exchange, 400, loaded.error().message);
+    return reply_json(exchange, 200, "{}");
+  }
+  if (request.method == "POST" && request.path == "/_reset") {
+    reset();
+    return reply_json(exchange, 200, "{}");
+  }
+  reply_error(exchange, 404, fmt::format("no {} {}", request.method, request.path));
+}
+
+void ScriptedModel::record(const net::HttpRequest& request, json::Value body) {
+  ++count_;
+  requests_.push_back({.path = request.path, .headers = request.headers, .body = std::move(body)});
+  if (requests_.size() > kMaxRecordedRequests) requests_.pop_front();
+}
+
+json::Value ScriptedModel::recorded_json() const {
+  json::Array list;
+  for (const RecordedRequest& request : requests_) {
+    json::Value headers = json::Object();
+    for (const auto& [name, value] : request.headers.fields) headers.set(name, value);
+    list.push_back(json::Value::object({{"path", request.path}, {"headers", std::move(headers)}, {"body", request.body}}));
+  }
+  return json::Value::object({{"count", count_}, {"requests", std::move(list)}});
+}
+
+}  // namespace chela::testing
