@@ -1,0 +1,323 @@
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "agent/turn/notes.h"
+#include "agent/turn/records.h"
+#include "agent/turn/request.h"
+#include "agent/turn/state.h"
+#include "agent/turn/transcript.h"
+#include "base/limits.h"
+
+namespace chela::agent::turn {
+namespace {
+
+TurnStarted started(std::string text = "hello") {
+  TurnStarted in;
+  in.turn = "t1";
+  in.input = text;
+  in.content = text;
+  in.model = "m";
+  in.max_iterations = 5;
+  in.context_tokens = 1000;
+  return in;
+}
+
+ModelAnswered says(std::string text) { return {llm::Answer{.text = std::move(text)}}; }
+
+ModelAnswered calls(std::vector<llm::ToolCall> tool_calls) {
+  return {llm::Answer{.tool_calls = std::move(tool_calls), .finish_reason = llm::FinishReason::kToolCalls}};
+}
+
+ToolRequested prepared(std::vector<std::string> ids, tools::PreparedCall::Decision decision = tools::PreparedCall::Decision::kRun) {
+  ToolRequested in;
+  for (std::string& id : ids) in.calls.push_back({.id = id, .name = "echo", .decision = decision});
+  return in;
+}
+
+ToolFinished result(std::string id, std::string text) { return {tools::FinishedCall{.id = std::move(id), .name = "echo", .text = std::move(text)}}; }
+
+// Folds inputs one after the other.
+class Turn {
+ public:
+  template <class I>
+  Turn& operator<<(I input) {
+    Step step = advance(std::move(state), Input(std::move(input)));
+    state = std::move(step.state);
+    effects = std::move(step.effects);
+    return *this;
+  }
+  template <class E>
+  const E* next() const {
+    return effects.empty() ? nullptr : std::get_if<E>(&effects.front());
+  }
+  State state;
+  std::vector<Effect> effects;
+};
+
+TEST(Advance, AnAnswerEndsTheTurn) {
+  Turn turn;
+  turn << started();
+  EXPECT_TRUE(turn.next<CallModel>());
+  turn << ModelRequested{0, "h"} << says("hi");
+  EXPECT_TRUE(turn.next<Finish>());
+  EXPECT_EQ(turn.state.reply, "hi");
+  turn << TurnFinished{.reply = "hi"};
+  EXPECT_EQ(turn.state.phase, Phase::kIdle);
+  EXPECT_TRUE(turn.effects.empty());
+  EXPECT_EQ(turn.state.conversation.entries().size(), 2u);
+}
+
+TEST(Advance, ResultsAreInCallOrderWhateverOrderTheyCame) {
+  Turn turn;
+  turn << started() << calls({{"a", "echo", "{}"}, {"b", "echo", "{}"}});
+  ASSERT_TRUE(turn.next<PrepareCalls>());
+  turn << prepared({"a", "b"});
+  ASSERT_TRUE(turn.next<RunCalls>());
+  EXPECT_EQ(turn.next<RunCalls>()->calls.size(), 2u);
+  turn << ToolStarted{"a", "echo"} << ToolStarted{"b", "echo"};
+  EXPECT_TRUE(turn.effects.empty());
+  turn << result("b", "B") << result("a", "A");
+  EXPECT_TRUE(turn.next<CallModel>());
+  const auto& entries = turn.state.conversation.entries();
+  EXPECT_EQ(entries[2].message.content, "A");
+  EXPECT_EQ(entries[3].message.content, "B");
+  EXPECT_EQ(entries[3].message.tool_call_id, "b");
+}
+
+TEST(Advance, MissingAndRepeatedCallIdsAreReplaced) {
+  Turn turn;
+  turn << started() << calls({{"", "echo", "{}"}, {"x", "echo", "{}"}, {"x", "echo", "{}"}});
+  const auto& wanted = turn.next<PrepareCalls>()->calls;
+  EXPECT_EQ(wanted[0].id, "call_t1_0");
+  EXPECT_EQ(wanted[1].id, "x");
+  EXPECT_EQ(wanted[2].id, "call_t1_2");
+}
+
+TEST(Advance, ApprovalsAreAskedOneByOneAfterTheOthersRan) {
+  Turn turn;
+  turn << started() << calls({{"a", "echo", "{}"}, {"b", "echo", "{}"}, {"c", "echo", "{}"}});
+  ToolRequested in = prepared({"a", "b", "c"});
+  in.calls[0].decision = in.calls[2].decision = tools::PreparedCall::Decision::kAsk;
+  turn << in;
+  ASSERT_TRUE(turn.next<RunCalls>());
+  EXPECT_EQ(turn.next<RunCalls>()->calls[0].id, "b");
+  turn << ToolStarted{"b", "echo"} << result("b", "B");
+  ASSERT_TRUE(turn.next<Ask>());
+  turn << Asked{"r1", "a", "echo", "", {}};
+  ASSERT_TRUE(turn.next<AwaitAnswer>());
+  EXPECT_EQ(pending_approval(turn.state)->request_id, "r1");
+  turn << Answered{"r1", Decision::kApprove};
+  ASSERT_TRUE(turn.next<RunCalls>());
+  turn << ToolStarted{"a", "echo"} << result("a", "A") << Asked{"r2", "c", "echo", "", {}} << Answered{"r2", Decision::kDeny};
+  ASSERT_TRUE(turn.next<RunCalls>());
+  EXPECT_EQ(turn.next<RunCalls>()->calls[0].refusal, kDeniedResult);
+  turn << ToolFinished{{.id = "c", .name = "echo", .text = "denied"}, Ending::kDenied};
+  EXPECT_TRUE(turn.next<CallModel>());
+}
+
+TEST(Advance, ASecondAnswerToAQuestionChangesNothing) {
+  Turn turn;
+  turn << started() << calls({{"a", "echo", "{}"}}) << prepared({"a"}, tools::PreparedCall::Decision::kAsk) << Asked{"r1", "a", "echo", "", {}}
+       << Answered{"r1", Decision::kDeny} << Answered{"r1", Decision::kApprove};
+  EXPECT_EQ(turn.next<RunCalls>()->calls[0].decision, tools::PreparedCall::Decision::kRefused);
+}
+
+TEST(Advance, TheLastStepIsForcedToAnswer) {
+  Turn turn;
+  turn << started();
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_FALSE(turn.state.final_answer);
+    const std::string id = "c" + std::to_string(i);
+    turn << calls({{id, "echo", "{}"}}) << prepared({id}) << ToolStarted{id, "echo"} << result(id, id);
+  }
+  EXPECT_TRUE(turn.state.final_answer);
+  EXPECT_EQ(build_request(turn.state, {"", {{"echo", "", {}}}}).tool_choice, llm::ToolChoice::kNone);
+  EXPECT_EQ(turn.state.conversation.entries().back().message.content, kLastStepNote);
+  turn << calls({{"z", "echo", "{}"}});
+  EXPECT_TRUE(turn.next<Fail>());
+}
+
+TEST(Advance, TheSameCallWithTheSameResultEndsTheLoop) {
+  Turn turn;
+  TurnStarted in = started();
+  in.max_iterations = 50;
+  turn << in;
+  for (int i = 0; i < kMaxRepeatedCalls; ++i) {
+    EXPECT_FALSE(turn.state.final_answer);
+    const std::string id = "c" + std::to_string(i);
+    turn << calls({{id, "echo", R"({"a":1})"}}) << prepared({id}) << ToolStarted{id, "echo"} << result(id, "same");
+  }
+  EXPECT_TRUE(turn.state.final_answer);
+  EXPECT_NE(turn.state.conversation.entries().back().message.content.find("echo"), std::string::npos);
+}
+
+TEST(Advance, SteeringIsDeliveredBeforeTheNextModelCall) {
+  Turn turn;
+  turn << started() << ModelRequested{0, "h"} << Steered{"m", "and also this"};
+  EXPECT_EQ(turn.state.conversation.entries().size(), 1u);  // the running call has its prompt
+  turn << says("first");
+  EXPECT_TRUE(turn.next<CallModel>());
+  EXPECT_EQ(turn.state.conversation.entries().back().message.content, "and also this");
+  turn << says("second");
+  EXPECT_TRUE(turn.next<Finish>());
+  EXPECT_EQ(turn.state.reply, "second");
+  EXPECT_EQ(turn.state.visible, "first\n\nsecond");
+}
+
+TEST(Advance, QueuedMessagesOutliveTheTurn) {
+  Turn turn;
+  turn << started() << Steered{"m2", "later", "t2"} << says("done") << TurnFinished{.reply = "done"};
+  ASSERT_EQ(turn.state.queue.size(), 1u);
+  TurnStarted next = started("later");
+  next.turn = "t2";
+  next.message_id = "m2";
+  turn << next;
+  EXPECT_TRUE(turn.state.queue.empty());
+}
+
+TEST(Advance, AnInterruptClosesOpenCalls) {
+  Turn turn;
+  turn << started() << calls({{"a", "echo", "{}"}}) << prepared({"a"}) << ToolStarted{"a", "echo"} << Interrupted{"by the user"};
+  EXPECT_EQ(turn.state.phase, Phase::kIdle);
+  EXPECT_EQ(turn.state.conversation.entries().back().message.role, llm::Role::kTool);
+  turn << result("a", "late");
+  EXPECT_EQ(turn.state.conversation.entries().back().message.content, kStoppedResult);
+}
+
+TEST(Advance, AnEmptyAnswerFailsTheTurn) {
+  Turn turn;
+  turn << started() << says("");
+  EXPECT_TRUE(turn.next<Fail>());
+}
+
+TEST(Advance, ClientToolsAreAwaitedLast) {
+  Turn turn;
+  TurnStarted in = started();
+  in.client_tools = {"theirs"};
+  turn << in << calls({{"a", "theirs", "{}"}, {"b", "echo", "{}"}});
+  EXPECT_EQ(turn.next<PrepareCalls>()->calls.size(), 1u);
+  turn << prepared({"b"}) << ToolStarted{"b", "echo"} << result("b", "B");
+  ASSERT_TRUE(turn.next<AwaitClient>());
+  EXPECT_EQ(turn.next<AwaitClient>()->calls[0].id, "a");
+  turn << ToolFinished{{.id = "a", .name = "theirs", .text = "A"}, Ending::kClient};
+  EXPECT_TRUE(turn.next<CallModel>());
+}
+
+TEST(Advance, TheTranscriptIsWhatTheClientSaw) {
+  Turn turn;
+  turn << started("hello") << says("hi") << TurnFinished{.reply = "hi"};
+  EXPECT_EQ(turn.state.transcript, transcript_of({{llm::Role::kSystem, "ignored"}, {llm::Role::kUser, "hello"}, {llm::Role::kAssistant, "hi"}}));
+}
+
+TEST(Advance, AFailedTurnLeavesTheTranscriptAsItWas) {
+  Turn turn;
+  turn << started("hello") << says("hi") << TurnFinished{.reply = "hi"};
+  const std::string before = turn.state.transcript;
+  TurnStarted second = started("again");
+  second.turn = "t2";
+  second.number = 1;
+  turn << second << TurnFailed{Error{.code = Code::kUpstream, .message = "x"}};
+  EXPECT_EQ(turn.state.transcript, before);
+}
+
+TEST(Compaction, DropsOldTurnsThenShortensResults) {
+  Conversation conversation;
+  for (int i = 0; i < 10; ++i) {
+    conversation.append(i, {.role = llm::Role::kUser, .content = std::string(400, 'u')});
+    conversation.append(i, {.role = llm::Role::kAssistant, .content = std::string(400, 'a')});
+  }
+  const auto plan = plan_compaction(conversation, 9, 500);
+  ASSERT_TRUE(plan);
+  EXPECT_LT(plan->tokens_after, plan->tokens_before);
+  EXPECT_LE(plan->tokens_after, 500);
+  const std::int64_t expected = plan->tokens_after;
+  conversation.apply(*plan);
+  EXPECT_EQ(conversation.tokens(), expected);
+  EXPECT_FALSE(conversation.note().empty());
+  EXPECT_EQ(conversation.entries().back().turn, 9);
+}
+
+TEST(Compaction, IsCheckedInsideToolLoops) {
+  Turn turn;
+  TurnStarted in = started();
+  in.max_iterations = 50;
+  turn << in;
+  for (int i = 0; i < 8 && turn.next<Compact>() == nullptr; ++i) {
+    const std::string id = "c" + std::to_string(i);
+    turn << calls({{id, "echo", std::to_string(i)}}) << prepared({id}) << ToolStarted{id, "echo"} << result(id, std::string(800, 'r'));
+  }
+  ASSERT_TRUE(turn.next<Compact>());
+  const CompactionPlan plan = turn.next<Compact>()->plan;
+  EXPECT_LT(plan.tokens_after, plan.tokens_before);
+  turn << Compacted{plan};
+  EXPECT_TRUE(turn.next<CallModel>());
+  EXPECT_EQ(turn.state.conversation.tokens(), plan.tokens_after);
+}
+
+TEST(Records, EveryKindRoundTrips) {
+  TurnStarted full = started();
+  full.client_tools = {"theirs"};
+  full.history = {{llm::Role::kUser, "before"}};
+  full.temperature = 0.5;
+  full.max_tokens = 7;
+  ToolRequested requested = prepared({"a"}, tools::PreparedCall::Decision::kAsk);
+  requested.calls[0].idempotence = tools::Idempotence::kRepeatable;
+  const std::vector<Input> inputs{full, ModelRequested{1, "h"}, calls({{"a", "echo", "{}"}}), requested, ToolStarted{"a", "echo"},
+                                  ToolFinished{{"a", "echo", "text", "preview", true}, Ending::kDenied}, Asked{"r", "a", "echo", "d", json::Value(1)},
+                                  Answered{"r", Decision::kAlways, "always"}, Steered{"m", "x", "t2"}, Compacted{{3, {4}, 10, 5}, true},
+                                  Interrupted{"why"}, TurnFinished{"reply", {1, 2, 3}, llm::FinishReason::kLength, 9},
+                                  TurnFailed{Error{.code = Code::kTimeout, .message = "m", .context = {{"a", "b"}}, .retry_after = 5ms}}, Forked{"f", 3}};
+  ASSERT_EQ(inputs.size(), all_kinds().size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    EXPECT_EQ(kind_of(inputs[i]), all_kinds()[i]);
+    const std::string body = to_body(inputs[i]);
+    const auto back = from_body(kind_of(inputs[i]), body);
+    ASSERT_TRUE(back) << kind_of(inputs[i]);
+    EXPECT_EQ(to_body(*back), body);
+  }
+}
+
+TEST(Records, NewerOrUnknownOnesAreRefused) {
+  EXPECT_EQ(from_body("TurnFinished", R"({"v":2})").error().code, Code::kUnsupported);
+  EXPECT_EQ(from_body("Nonsense", R"({"v":1})").error().code, Code::kUnsupported);
+  EXPECT_FALSE(from_body("TurnFinished", "no json"));
+}
+
+// Any sequence of inputs keeps the conversation well-formed: every announced call has exactly one result before the next model call.
+TEST(Advance, ArbitraryInputsKeepTheConversationWellFormed) {
+  EXPECT_TRUE(rc::check([] {
+    Turn turn;
+    const int length = *rc::gen::inRange(1, 60);
+    for (int i = 0; i < length; ++i) {
+      const std::string id = std::string(1, static_cast<char>('a' + *rc::gen::inRange(0, 3)));
+      switch (*rc::gen::inRange(0, 11)) {
+        case 0: turn << started(); break;
+        case 1: turn << ModelRequested{0, "h"}; break;
+        case 2: turn << says("text"); break;
+        case 3: turn << calls({{"a", "echo", "{}"}, {"b", "echo", "{}"}}); break;
+        case 4: turn << prepared({"a", "b"}, *rc::gen::element(tools::PreparedCall::Decision::kRun, tools::PreparedCall::Decision::kAsk)); break;
+        case 5: turn << ToolStarted{id, "echo"}; break;
+        case 6: turn << result(id, "r"); break;
+        case 7: turn << Asked{"r" + id, id, "echo", "", {}}; break;
+        case 8: turn << Answered{"r" + id, Decision::kApprove}; break;
+        case 9: turn << Steered{"m", "s"}; break;
+        default: turn << Interrupted{"x"}; break;
+      }
+      if (turn.next<CallModel>() == nullptr) continue;
+      size_t open = 0;
+      for (const Entry& entry : turn.state.conversation.entries()) {
+        if (entry.message.role == llm::Role::kTool) {
+          RC_ASSERT(open > 0u);
+          --open;
+        } else {
+          RC_ASSERT(open == 0u);
+          open = entry.message.tool_calls.size();
+        }
+      }
+      RC_ASSERT(open == 0u);
+    }
+  }));
+}
+
+}  // namespace
+}  // namespace chela::agent::turn
