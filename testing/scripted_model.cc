@@ -228,7 +228,7 @@ void ScriptedModel::control(net::Exchange& exchange) {
 
 void ScriptedModel::record(const net::HttpRequest& request, json::Value body) {
   ++count_;
-  requests_.push_back({.path = request.path, .headers = request.headers, .body = std::move(body)});
+  requests_.push_back({.path = request.path, .peer = request.peer, .headers = request.headers, .body = std::move(body)});
   if (requests_.size() > kMaxRecordedRequests) requests_.pop_front();
 }
 

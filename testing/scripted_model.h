@@ -12,6 +12,7 @@ namespace chela::testing {
 
 struct RecordedRequest {
   std::string path;
+  std::string peer;   // the same for requests of one connection
   net::Headers headers;
   json::Value body;
 };

@@ -95,6 +95,7 @@ inline constexpr auto kRetryCeiling = 60s;
 inline constexpr auto kModelStallTimeout = 120s;        // without a byte from the provider
 inline constexpr auto kModelConnectTimeout = 15s;
 inline constexpr size_t kMaxModelStreamBytes = 256 * 1024 * 1024;  // of one answer on the wire, framing and comments included
+inline constexpr size_t kMaxAnswerCalls = 1024;               // tool calls read from one answer; the turn runs fewer
 inline constexpr size_t kMaxModelErrorBytes = 64 * 1024;      // read of a provider's error body
 inline constexpr size_t kMaxProviderMessageBytes = 1000;      // quoted of it in an error
 inline constexpr auto kModelFinishTimeout = 5s;         // for usage and the end, once the finish reason is there

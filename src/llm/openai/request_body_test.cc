@@ -1,0 +1,72 @@
+#include "llm/openai/request_body.h"
+
+#include <gtest/gtest.h>
+
+namespace chela::llm::openai {
+namespace {
+
+Message user(std::string text) { return {.role = Role::kUser, .content = std::move(text)}; }
+Message tool(std::string id, std::string text) {
+  return {.role = Role::kTool, .content = std::move(text), .tool_call_id = std::move(id), .name = "time"};
+}
+Message asking(std::initializer_list<std::string> ids) {
+  Message message{.role = Role::kAssistant};
+  for (const std::string& id : ids) message.tool_calls.push_back({id, "time", "{}"});
+  return message;
+}
+
+TEST(WellOrdered, LeavesAProperConversationAlone) {
+  const std::vector<Message> proper{user("hi"), asking({"a", "b"}), tool("b", "2"), tool("a", "1"), user("more")};
+  EXPECT_EQ(well_ordered(proper), proper);
+}
+
+TEST(WellOrdered, OrphansBecomeUserTextAndMissingResultsAreFilledIn) {
+  const std::vector<Message> got = well_ordered({tool("x", "old"), asking({"a", "b"}), tool("a", "1"), tool("a", "again"), user("go")});
+  ASSERT_EQ(got.size(), 6u);
+  EXPECT_EQ(got[0].role, Role::kUser);
+  EXPECT_EQ(got[0].content, "[Earlier result of time]\nold");
+  EXPECT_EQ(got[2], tool("a", "1"));
+  EXPECT_EQ(got[3].role, Role::kTool);
+  EXPECT_EQ(got[3].tool_call_id, "b");
+  EXPECT_EQ(got[4].role, Role::kUser);
+  EXPECT_EQ(got[5], user("go"));
+  EXPECT_EQ(well_ordered({asking({"a"})}).size(), 2u);
+}
+
+TEST(RequestBody, AsksForAStreamWithUsage) {
+  Request request{.model = "m", .messages = {user("hi")}, .max_tokens = 5};
+  request.extra.set("stream", false);
+  request.extra.set("user", "u");
+  const Endpoint compatible = *Endpoint::from_base_url("http://localhost:1");
+  EXPECT_EQ(request_body(request, compatible),
+            R"({"model":"m","messages":[{"role":"user","content":"hi"}],"max_tokens":5,"user":"u","stream":true,)"
+            R"("stream_options":{"include_usage":true}})");
+  const Endpoint openai = *Endpoint::from_base_url("https://api.openai.com/v1");
+  EXPECT_NE(request_body(request, openai).find(R"("max_completion_tokens":5)"), std::string::npos);
+  EXPECT_EQ(request_body(request, openai).find(R"("max_tokens")"), std::string::npos);
+}
+
+TEST(Endpoint, UnderstandsTheFormsThatPeopleWrite) {
+  const std::vector<std::pair<std::string, std::string>> forms{
+      {"http://localhost:11434", "http://localhost:11434/v1"},
+      {"http://localhost:11434/", "http://localhost:11434/v1"},
+      {"http://localhost:11434/v1", "http://localhost:11434/v1"},
+      {"http://localhost:11434/v1//", "http://localhost:11434/v1"},
+      {" https://openrouter.ai/api/v1/chat/completions ", "https://openrouter.ai/api/v1"},
+      {"https://host/plain/chat/completions/", "https://host/plain"},
+      {"https://host/v1beta/openai", "https://host/v1beta/openai"},
+      {"https://host/proxy", "https://host/proxy/v1"},
+  };
+  for (const auto& [given, root] : forms) {
+    const Result<Endpoint> endpoint = Endpoint::from_base_url(given);
+    ASSERT_TRUE(endpoint) << given;
+    EXPECT_EQ(endpoint->chat_url, root + "/chat/completions") << given;
+    EXPECT_EQ(endpoint->models_url, root + "/models") << given;
+  }
+  EXPECT_FALSE(Endpoint::from_base_url(""));
+  EXPECT_FALSE(Endpoint::from_base_url("localhost:11434"));
+  EXPECT_FALSE(Endpoint::from_base_url("ftp://host"));
+}
+
+}  // namespace
+}  // namespace chela::llm::openai
