@@ -1,0 +1,169 @@
+// Turns of the engine with an instant model in the same process: durable turns per second and latency at several concurrencies, the engine's
+// own time (memory instead of a disk), and memory over many turns. Prints one JSON object.
+// Usage: bench_turn [--seconds N] [--turns N] [--dir DIR]
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "agent/make_engine.h"
+#include "bench/disk.h"
+#include "bench/statistics.h"
+#include "hooks/hooks.h"
+#include "obs/metrics.h"
+#include "runtime/asio_loop.h"
+#include "runtime/pool.h"
+#include "runtime/task_group.h"
+#include "store/sqlite/database.h"
+
+namespace chela::bench {
+namespace {
+
+class InstantModel final : public llm::Provider {
+ public:
+  Task<Result<llm::Answer>> complete(llm::Request, llm::DeltaSink sink, std::optional<SteadyTime>, std::stop_token) override {
+    sink({.text = "All right."});
+    co_return llm::Answer{.text = "All right.", .usage = {100, 3, 0}, .finish_reason = llm::FinishReason::kStop, .model = "instant"};
+  }
+  Task<Result<std::vector<std::string>>> models(std::stop_token) override { co_return std::vector<std::string>{"instant"}; }
+};
+
+class NoKnowledge final : public agent::Knowledge {
+ public:
+  Task<std::vector<std::pair<std::string, std::string>>> identity(Scope) override {
+    co_return std::vector<std::pair<std::string, std::string>>();
+  }
+  Task<std::vector<std::string>> recall(Scope, std::string, size_t) override { co_return std::vector<std::string>(); }
+};
+
+// An engine on a database file, or in memory.
+class Setup {
+ public:
+  explicit Setup(const std::string& path) {
+    auto opened = path.empty() ? store::sqlite::Database::open_in_memory(loop_) : store::sqlite::Database::open(path, loop_, pool_);
+    if (!opened) {
+      std::fprintf(stderr, "bench_turn: %s\n", opened.error().message.c_str());
+      std::exit(1);
+    }
+    database_ = std::move(*opened);
+    engine_ = agent::make_engine({.loop = loop_, .ids = ids_, .log = database_->turn_log(), .blobs = database_->blobs(),
+                                  .settings_store = database_->settings(), .tools = registry_, .tool_runner = runner_, .hooks = hooks_,
+                                  .metrics = metrics_, .knowledge = knowledge_,
+                                  .choose_model = [this](const agent::AgentSpec&) -> Result<agent::ModelChoice> {
+                                    return agent::ModelChoice{&model_, "instant", 100'000};
+                                  }});
+  }
+  ~Setup() {
+    runtime::block_on(loop_, engine_->stop());
+    engine_.reset();
+    runtime::block_on(loop_, runner_.close());
+    runtime::block_on(loop_, hooks_.close());
+  }
+
+  // `clients` clients, each with threads of its own of at most 20 turns, until `seconds` or `turns` are reached. Gives the latencies.
+  std::vector<double> run(int clients, double seconds, long turns) {
+    latencies_.clear();
+    left_ = turns;
+    end_ = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
+    runtime::TaskGroup group(loop_);
+    for (int i = 0; i < clients; ++i) group.spawn(client(*this, i));
+    runtime::block_on(loop_, group.join());
+    return std::move(latencies_);
+  }
+
+ private:
+  static Task<> client(Setup& self, int number) {
+    const Scope scope{"default", fmt::format("user{}", number), ""};
+    for (long i = 0; std::chrono::steady_clock::now() < self.end_ && self.left_-- > 0; ++i) {
+      const auto start = std::chrono::steady_clock::now();
+      const auto accepted = co_await self.engine_->send({.scope = scope, .channel = "bench", .thread_id = {},
+                                                         .external_thread = fmt::format("thread{}-{}", self.run_, i / 20),
+                                                         .content = "Tell me that all is right."});
+      if (!accepted) {
+        std::fprintf(stderr, "bench_turn: %s\n", accepted.error().message.c_str());
+        std::exit(1);
+      }
+      const auto outcome = co_await self.engine_->wait(scope, accepted->turn_id, {});
+      if (!outcome || outcome->state != agent::TurnState::kCompleted) {
+        std::fprintf(stderr, "bench_turn: a turn did not complete\n");
+        std::exit(1);
+      }
+      self.latencies_.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    }
+    ++self.run_;
+  }
+
+  runtime::AsioLoop loop_;
+  runtime::Pool pool_{loop_, 4};
+  runtime::RandomIdSource ids_{loop_.clock()};
+  std::unique_ptr<store::sqlite::Database> database_;
+  tools::Registry registry_;
+  hooks::Chain hooks_{loop_};
+  tools::Runner runner_{loop_, registry_, hooks_, {.timeout = 60s, .max_result_bytes = 10'000}};
+  obs::Metrics metrics_;
+  NoKnowledge knowledge_;
+  InstantModel model_;
+  std::unique_ptr<agent::Engine> engine_;
+  std::vector<double> latencies_;
+  std::chrono::steady_clock::time_point end_;
+  long left_ = 0;
+  int run_ = 0;
+};
+
+int run(double seconds, long turns, const std::string& folder) {
+  json::Value out = json::Value::object({{"benchmark", "turn"}});
+  out.set("fdatasync", measure_fdatasync(folder));
+  json::Value durable;
+  {
+    const std::string file = folder + "/bench.db";
+    Setup setup(file);
+    for (const int clients : {1, 32, 100}) {
+      const auto start = std::chrono::steady_clock::now();
+      std::vector<double> latencies = setup.run(clients, seconds, LONG_MAX);
+      const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      json::Value row = json::Value::object({{"concurrency", clients}, {"turns_per_second", static_cast<double>(latencies.size()) / took}});
+      row.set("latency", summary(std::move(latencies)));
+      durable.push_back(std::move(row));
+    }
+  }
+  out.set("durable", std::move(durable));
+  {
+    Setup setup("");
+    out.set("engine_time", summary(setup.run(1, seconds, LONG_MAX)));
+  }
+  {
+    const std::string file = folder + "/memory.db";
+    Setup setup(file);
+    setup.run(32, 1e9, turns);
+    const std::size_t first = resident_bytes();
+    setup.run(32, 1e9, turns);
+    out.set("memory", json::Value::object({{"turns", turns}, {"resident_after_first", first}, {"resident_after_second", resident_bytes()}}));
+  }
+  std::printf("%s\n", json::write_pretty(out).c_str());
+  return 0;
+}
+
+}  // namespace
+}  // namespace chela::bench
+
+int main(int argc, char** argv) {
+  double seconds = 3;
+  long turns = 10'000;
+  std::string folder;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    if (std::strcmp(argv[i], "--seconds") == 0) seconds = std::atof(argv[i + 1]);
+    if (std::strcmp(argv[i], "--turns") == 0) turns = std::atol(argv[i + 1]);
+    if (std::strcmp(argv[i], "--dir") == 0) folder = argv[i + 1];
+  }
+  std::string made;
+  if (folder.empty()) {
+    // Not /tmp: it may be memory, and the point is the disk.
+    char name[] = "chela-bench-XXXXXX";
+    if (mkdtemp(name) == nullptr) return 1;
+    folder = made = std::filesystem::absolute(name).string();
+  }
+  const int code = chela::bench::run(seconds, turns, folder);
+  if (!made.empty()) std::filesystem::remove_all(made);
+  return code;
+}
