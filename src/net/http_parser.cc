@@ -98,7 +98,10 @@ struct RequestParser::Impl final : http::basic_parser<true> {
     if (hosts > 1 || (hosts == 0 && minor == 1)) return refuse(bad_request("there must be one Host header"), ec);
     const size_t lengths = headers.count("Content-Length");
     const size_t codings = headers.count("Transfer-Encoding");
-    if (lengths > 1) return refuse(bad_request("more than one Content-Length"), ec);
+    // Beast takes "3, 3" for 3.
+    if (lengths > 1 || headers.value_or("Content-Length").contains(',')) {
+      return refuse(bad_request("more than one Content-Length"), ec);
+    }
     if (lengths > 0 && codings > 0) return refuse(bad_request("both Content-Length and Transfer-Encoding"), ec);
     if (codings > 0 && (codings > 1 || minor == 0 || !strings::iequals(headers.value_or("Transfer-Encoding"), "chunked"))) {
       return refuse(bad_request("the only Transfer-Encoding taken is chunked"), ec);
