@@ -46,6 +46,7 @@ std::string amount(double value, std::string_view unit) {
 
 std::string time_answer(const json::Value& arguments, const ToolResult& result) {
   const auto& value = result.value;
+  if (const auto difference = member(value, {"text"}); !difference.empty()) return fmt::format("It is {}.", difference);
   if (const auto* days = value.find("days"); days != nullptr && days->as_double()) {
     const double count = *days->as_double();
     if (count >= 1 || count <= -1) return fmt::format("It is {}.", amount(count, "day"));
@@ -56,8 +57,8 @@ std::string time_answer(const json::Value& arguments, const ToolResult& result) 
   const auto zone = member(value, {"timezone"});
   const auto shown = spoken_time(!formatted.empty() ? formatted : !iso.empty() ? iso : result.text);
   const auto place = zone.empty() ? arguments.string_or("timezone") : zone;
-  const bool names_zone = place.empty() || shown.contains(place) || shown.contains("UTC") ;
-  return names_zone ? fmt::format("It is {}.", shown) : fmt::format("It is {} ({}).", shown, place);
+  const bool names_zone = place.empty() || place == "UTC" || shown.contains(place);
+  return names_zone ? fmt::format("It is {}.", shown) : fmt::format("It is {}, {}.", shown, place);
 }
 
 std::string memory_write(const json::Value& arguments, const ToolResult& result) {
@@ -71,6 +72,13 @@ std::string memory_write(const json::Value& arguments, const ToolResult& result)
 std::string block(std::string_view title, std::string_view body) {
   if (strings::trim(body).empty()) return fmt::format("{} is empty.", title);
   return fmt::format("{}:\n\n{}", title, body);
+}
+
+// The text of a document: alone, or beside the path it came from. A JSON file is text too.
+std::string document(const ToolResult& result) {
+  const auto* content = result.value.find("content");
+  const bool described = content != nullptr && content->as_string() != nullptr && result.value.find("path") != nullptr;
+  return described ? *content->as_string() : result.text;
 }
 
 void list_names(const json::Value& value, int depth, std::string& out) {
@@ -125,7 +133,7 @@ std::string named(const json::Value& arguments, std::string_view fallback) {
 std::string json_answer(const ToolResult& result) {
   if (const auto* valid = result.value.find("valid"); valid != nullptr && valid->as_bool()) {
     if (*valid->as_bool()) return "Yes, it is valid JSON.";
-    const auto why = member(result.value, {"message", "reason", "detail"});
+    const auto why = member(result.value, {"error", "message", "reason"});
     return why.empty() ? "No, it is not valid JSON." : fmt::format("No, it is not valid JSON: {}", why);
   }
   if (const auto* inner = result.value.find("result")) return inner->as_string() != nullptr ? *inner->as_string() : json::write_pretty(*inner);
@@ -151,9 +159,9 @@ std::string answer_from(std::string_view tool, const json::Value& arguments, con
   if (tool == "calculator") return calculator(arguments, result);
   if (tool == "time") return time_answer(arguments, result);
   if (tool == "memory_write") return memory_write(arguments, result);
-  if (tool == "memory_read") return block(named(arguments, "The document"), result.value.string_or("content", result.value.is_null() ? result.text : ""));
+  if (tool == "memory_read") return block(named(arguments, "The document"), document(result));
   if (tool == "memory_tree") return listing("In memory", result);
-  if (tool == "read_file") return block(named(arguments, "The file"), result.value.string_or("content", result.value.is_null() ? result.text : ""));
+  if (tool == "read_file") return block(named(arguments, "The file"), document(result));
   if (tool == "list_dir") return listing(named(arguments, "The folder"), result);
   if (tool == "write_file") return fmt::format("I have written {}.", named(arguments, "the file"));
   if (tool == "json") return json_answer(result);

@@ -135,8 +135,8 @@ Filled ArgumentRules::time(const Request& request) const {
   const auto zone = place_in(request.text);
   if (dates.size() == 2) return json::Value::object({{"operation", "diff"}, {"timestamp", dates[0]}, {"timestamp2", dates[1]}});
   if (dates.size() == 1) {
-    if (request.now && since_.found_in(request.text)) return json::Value::object({{"operation", "diff"}, {"timestamp", dates[0]}, {"timestamp2", *request.now}});
-    if (request.now && zone.empty() && until_.found_in(request.text)) return json::Value::object({{"operation", "diff"}, {"timestamp", *request.now}, {"timestamp2", dates[0]}});
+    if (since_.found_in(request.text)) return json::Value::object({{"operation", "diff"}, {"timestamp", dates[0]}, {"timestamp2", "now"}});
+    if (zone.empty() && until_.found_in(request.text)) return json::Value::object({{"operation", "diff"}, {"timestamp", "now"}, {"timestamp2", dates[0]}});
     if (!zone.empty()) return json::Value::object({{"operation", "convert"}, {"timestamp", dates[0]}, {"timezone", zone}});
     return json::Value::object({{"operation", "parse"}, {"timestamp", dates[0]}});
   }

@@ -6,25 +6,27 @@
 
 namespace chela::infer {
 
-void start_llama() {
-  static std::once_flag started;
-  std::call_once(started, [] {
-    llama_log_set(
-        [](ggml_log_level level, const char* text, void*) {
-          if (level == GGML_LOG_LEVEL_ERROR) std::fputs(text, stderr);
-        },
-        nullptr);
-    llama_backend_init();
-  });
+namespace {
+
+void print_errors(ggml_log_level level, const char* text, void*) {
+  if (level == GGML_LOG_LEVEL_ERROR) std::fputs(text, stderr);
 }
+
+void print_nothing(ggml_log_level, const char*, void*) {}
+
+}  // namespace
 
 Result<ModelHandle> load_model(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return fail(Code::kNotFound, "there is no model file {}", path);
-  start_llama();
+  static std::once_flag started;
+  std::call_once(started, llama_backend_init);
   auto params = llama_model_default_params();
   params.n_gpu_layers = 0;
+  // Why a file cannot be loaded stands only in libllama's log. Later that log calls every cancelled answer an error.
+  llama_log_set(print_errors, nullptr);
   ModelHandle model(llama_model_load_from_file(path.c_str(), params));
+  llama_log_set(print_nothing, nullptr);
   if (!model) return fail(Code::kUnprocessable, "{} cannot be loaded: it is no complete GGUF file of a known kind", path);
   return model;
 }

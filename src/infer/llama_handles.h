@@ -25,10 +25,7 @@ using ModelHandle = std::unique_ptr<llama_model, ModelFree>;
 using ContextHandle = std::unique_ptr<llama_context, ContextFree>;
 using SamplerHandle = std::unique_ptr<llama_sampler, SamplerFree>;
 
-// Starts the backend once and keeps libllama's log off stderr, except for errors.
-void start_llama();
-
-// Errors: kNotFound when the file does not exist, kUnprocessable when libllama refuses it.
+// Starts libllama's backend the first time. Inference thread only. Errors: kNotFound when the file does not exist, kUnprocessable when libllama refuses it.
 Result<ModelHandle> load_model(const std::string& path);
 
 enum class SpecialTokens { kAsText, kParse };

@@ -1,5 +1,6 @@
 #include "infer/tool_result.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/strings.h"
@@ -8,6 +9,8 @@ namespace chela::infer {
 namespace {
 
 constexpr int kMaxWrappings = 3;
+constexpr std::string_view kOurError = "Error: ";
+constexpr auto kErrorKeys = std::to_array<std::string_view>({"error", "code", "message", "status", "success", "context", "type", "is_error"});
 constexpr auto kErrorStarts = std::to_array<std::string_view>({"error:", "error (", "tool error", "failed:", "interrupted:", "denied", "refused", "not run:"});
 
 // Takes one enclosing tag off. True when there was one.
@@ -25,28 +28,47 @@ bool unwrap(std::string_view& text, bool& says_error) {
   return true;
 }
 
+// {"error": ...} with nothing beside it but words about the error.
+const json::Value* error_member(const json::Value& value) {
+  const auto* error = value.find("error");
+  if (error == nullptr || error->is_null() || error->as_bool() == false) return nullptr;
+  for (const auto& [key, other] : *value.as_object()) {
+    if (std::find(kErrorKeys.begin(), kErrorKeys.end(), key) == kErrorKeys.end()) return nullptr;
+  }
+  return error;
+}
+
+void recognise_error(ToolResult& result) {
+  if (const auto* error = error_member(result.value)) {
+    result.is_error = true;
+    result.text = error->as_string() != nullptr ? *error->as_string() : error->string_or("message", json::write(*error));
+    result.value = nullptr;
+    return;
+  }
+  const auto low = strings::lower(result.text.substr(0, 32));
+  for (const auto start : kErrorStarts) {
+    if (low.starts_with(start)) result.is_error = true;
+  }
+}
+
 }  // namespace
 
 ToolResult read_tool_result(std::string_view content) {
   ToolResult out;
   auto text = strings::trim(content);
-  for (int i = 0; i < kMaxWrappings && unwrap(text, out.is_error); ++i) {
-  }
+  int wrappings = 0;
+  while (wrappings < kMaxWrappings && unwrap(text, out.is_error)) ++wrappings;
   out.text = std::string(text);
   if (text.starts_with('{') || text.starts_with('[')) {
     if (auto value = json::parse(text); value && (value->is_object() || value->is_array())) out.value = *std::move(value);
   }
-  if (const auto* error = out.value.find("error"); error != nullptr && !error->is_null() && error->as_bool() != false) {
+  if (text.starts_with(kOurError)) {
     out.is_error = true;
-    out.text = error->as_string() != nullptr ? *error->as_string() : error->string_or("message", json::write(*error));
-    out.value = nullptr;
-    return out;
+    out.text = std::string(strings::trim(text.substr(kOurError.size())));
+  } else if (wrappings == 0) {
+    // What stands in a wrapping is a file's or a page's own text, whatever it says.
+    recognise_error(out);
   }
-  const auto low = strings::lower(text.substr(0, 32));
-  for (const auto start : kErrorStarts) {
-    if (low.starts_with(start)) out.is_error = true;
-  }
-  if (out.is_error && low.starts_with("error:")) out.text = std::string(strings::trim(text.substr(6)));
   return out;
 }
 

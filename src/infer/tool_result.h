@@ -14,8 +14,8 @@ struct ToolResult {
   bool is_error = false;  // then `text` says what went wrong
 };
 
-// Takes off an enclosing tag (<tool_output ...> ... </tool_output>), recognises errors ({"error": ...}, "Error: ...", a tag that
-// says error).
+// Takes off an enclosing tag (<tool_output ...> ... </tool_output>) and recognises errors: "Error: ...", a tag that says error, and
+// outside a tag also what clients' tools write ({"error": ...}, "failed: ...").
 ToolResult read_tool_result(std::string_view content);
 
 }  // namespace chela::infer

@@ -92,7 +92,8 @@ bool ends_sentence(std::string_view line, std::size_t at) {
   const auto word_start = line.find_last_of(' ', at);
   const auto length = at - (word_start == std::string_view::npos ? 0 : word_start + 1);
   const char next = at + 2 < line.size() ? line[at + 2] : ' ';
-  return length > 2 && !(next >= 'a' && next <= 'z');
+  const bool word = length > 2 || (at > 0 && is_digit(line[at - 1]));  // "at 9. Then", but not "e.g. this"
+  return word && !(next >= 'a' && next <= 'z');
 }
 
 // A word without the endings that change least of its meaning.
