@@ -11,10 +11,11 @@ namespace chela::store::sqlite {
 namespace {
 
 constexpr int kBusyTimeoutMs = 5000;  // another program (a backup, the sqlite3 shell) may hold the file for a moment
+constexpr int kRestartWaitMs = 50;    // writes wait meanwhile
 constexpr int kWriterCacheKib = 1536;
 constexpr int kReaderCacheKib = 512;
 // A log that had to grow beyond this is cut back to it when it starts anew.
-constexpr int kKeptWalBytes = 16 * 1024 * 1024;
+constexpr int kKeptWalBytes = 24 * 1024 * 1024;
 
 }  // namespace
 
@@ -134,14 +135,11 @@ std::int64_t Connection::changes() const { return sqlite3_changes64(db_); }
 bool Connection::in_transaction() const { return sqlite3_get_autocommit(db_) == 0; }
 
 Result<> Connection::checkpoint(Checkpoint kind) {
-  int in_log = 0;
-  int copied = 0;
   const int mode = kind == Checkpoint::kPassive ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_RESTART;
-  const int code = sqlite3_wal_checkpoint_v2(db_, nullptr, mode, &in_log, &copied);
+  sqlite3_busy_timeout(db_, kRestartWaitMs);
+  const int code = sqlite3_wal_checkpoint_v2(db_, nullptr, mode, nullptr, nullptr);
+  sqlite3_busy_timeout(db_, kBusyTimeoutMs);
   if (code != SQLITE_OK) return fail(error_of(code, sqlite3_errmsg(db_), path_));
-  // When everything is copied the next commit starts from the log's beginning, unless a reader still uses the log; then the count
-  // after that commit says so.
-  if (copied >= in_log) wal_pages_ = 0;
   return {};
 }
 

@@ -136,8 +136,8 @@ class Connection {
   bool in_transaction() const;       // false also after an error that took the transaction back
   int wal_pages() const { return wal_pages_; }  // in the write-ahead log after the last commit
 
-  // Copies pages of the write-ahead log back into the database file. kRestart also waits (briefly) for readers, so that the next
-  // commit starts the log from its beginning.
+  // Copies pages of the write-ahead log back into the database file; the next commit then starts the log from its beginning, unless
+  // somebody reads from it just then. kRestart waits (briefly) for readers so that it does.
   enum class Checkpoint { kPassive, kRestart };
   Result<> checkpoint(Checkpoint kind);
 

@@ -32,6 +32,7 @@ struct Writer::Core : std::enable_shared_from_this<Core> {
 
   // Where the writer runs.
   std::unique_ptr<GroupCommit> commit;
+  int checkpoint_at = 0;              // pages in the log
 
   // Between them.
   std::mutex mutex;
@@ -47,7 +48,7 @@ struct Writer::Core : std::enable_shared_from_this<Core> {
   void close();
 
   void work();
-  void bound_log();
+  void bound_log(int pages);
 };
 
 namespace {
@@ -145,7 +146,7 @@ void Writer::Core::work() {
       Jobs done = commit->run(std::move(group));
       const int pages = commit->db().wal_pages();
       loop.post([self = shared_from_this(), jobs = std::move(done), pages]() mutable { self->finish(std::move(jobs), pages); });
-      bound_log();
+      bound_log(pages);
       lock.lock();
     } else if (std::exchange(checkpoint_wanted, false)) {
       lock.unlock();
@@ -157,14 +158,17 @@ void Writer::Core::work() {
   }
 }
 
-// Keeps the write-ahead log short also when there is no pause. A checkpoint that fails loses nothing: the log only stays longer, and
-// the next group tries again.
-void Writer::Core::bound_log() {
+// Keeps the write-ahead log short also when there is no pause. A checkpoint that fails loses nothing: the log only stays longer, and a
+// later one copies the same pages.
+void Writer::Core::bound_log(int pages) {
+  if (pages < options.checkpoint_pages) checkpoint_at = options.checkpoint_pages;
+  if (pages < checkpoint_at) return;
   Connection& db = commit->db();
-  if (db.wal_pages() < options.checkpoint_pages) return;
   (void)db.checkpoint(Connection::Checkpoint::kPassive);
   // Readers that follow each other without a gap keep the log from starting anew: wait for them.
-  if (db.wal_pages() >= kMaxWalFactor * options.checkpoint_pages) (void)db.checkpoint(Connection::Checkpoint::kRestart);
+  if (pages >= kMaxWalFactor * options.checkpoint_pages) (void)db.checkpoint(Connection::Checkpoint::kRestart);
+  // Somebody who reads for long (a backup) makes this useless until it ends: not after every group then.
+  checkpoint_at = pages + options.checkpoint_pages / kMaxWalFactor;
 }
 
 Writer::Writer(EventLoop& loop, std::unique_ptr<Connection> db, Runs runs, WriterOptions options)

@@ -1,0 +1,10 @@
+#include "store/settings_conformance.h"
+
+#include "store/sqlite/test_stores.h"
+
+namespace chela::store {
+
+INSTANTIATE_TEST_SUITE_P(SqliteFile, SettingsConformance, ::testing::Values(&sqlite::stores_in_file));
+INSTANTIATE_TEST_SUITE_P(SqliteMemory, SettingsConformance, ::testing::Values(&sqlite::stores_in_memory));
+
+}  // namespace chela::store
