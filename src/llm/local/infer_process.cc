@@ -95,7 +95,7 @@ Error InferProcess::start_error(Code code, std::string_view what) const {
 }
 
 Task<Result<>> InferProcess::wait_until_healthy(Child child) {
-  const SteadyTime end = loop_.clock().steady() + kInferStartTimeout;
+  const SteadyTime end = loop_.clock().steady() + options_.start_timeout;
   while (loop_.clock().steady() < end) {
     if (child_ != child) co_return fail(start_error(Code::kUnavailable, "chela-infer ended while it started"));
     if (co_await healthy()) co_return Result<>{};

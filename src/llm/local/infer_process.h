@@ -21,6 +21,7 @@ struct InferOptions {
   std::string socket;      // where it is to listen
   int threads = 0;         // 0: it decides by the machine
   std::chrono::milliseconds idle{};  // it ends after so long without a request; 0: its own default
+  std::chrono::milliseconds start_timeout = kInferStartTimeout;
 };
 
 // The path of a program in the folder of the running one.

@@ -92,6 +92,7 @@ TEST_F(Local, GivesUpWhenItEndsAgainAndAgain) {
     ASSERT_FALSE(failed);
     EXPECT_EQ(failed.error().code, Code::kUnavailable);
     EXPECT_NE(failed.error().message.find("a model file is damaged"), std::string::npos) << failed.error().message;
+    EXPECT_LT(failed.error().message.size(), kMaxInferLogTail);
   }
   remove("broken");
   const Result<Answer> refused = ask("hi");
@@ -99,6 +100,15 @@ TEST_F(Local, GivesUpWhenItEndsAgainAndAgain) {
   EXPECT_EQ(refused.error().detail("retry"), "no");
   EXPECT_NE(refused.error().message.find("Next step"), std::string::npos);
   EXPECT_EQ(provider->process().starts(), kMaxInferStarts);
+}
+
+TEST_F(Local, AProcessThatNeverListensIsEnded) {
+  touch("silent");
+  restart({.program = std::string(kTestData) + "fake_infer.py", .start_timeout = 50ms});
+  const Result<Answer> failed = ask("hi");
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, Code::kTimeout);
+  EXPECT_FALSE(provider->process().ready());
 }
 
 TEST_F(Local, MissingModelsAreAskedForByTheirCommand) {

@@ -100,7 +100,7 @@ Task<Result<Answer>> OpenAiProvider::complete(Request request, DeltaSink sink, s
   http.headers.set("Accept", "text/event-stream, application/json");
   http.body = request_body(std::move(request), endpoint_);
   http.deadline = deadline;
-  http.max_body = kMaxModelStreamBytes;
+  http.max_body = options_.max_stream_bytes;
   Result<std::unique_ptr<net::ClientStream>> response = co_await http_.open(std::move(http), stop);
   if (!response) co_return fail(transport_error(std::move(response.error())));
   const int status = (*response)->status();
@@ -113,7 +113,7 @@ Task<Result<Answer>> OpenAiProvider::complete(Request request, DeltaSink sink, s
   };
   std::optional<SteadyTime> patience;  // for what follows the finish reason
   while (true) {
-    if (reader.finished() && !patience) patience = loop_.clock().steady() + kModelFinishTimeout;
+    if (reader.finished() && !patience) patience = loop_.clock().steady() + options_.finish_timeout;
     if (reader.done()) patience = std::min(patience.value_or(SteadyTime::max()), loop_.clock().steady() + kModelDrainTimeout);
     const runtime::StopScope scope(loop_, stop, patience);
     const Result<std::optional<std::string>> piece = co_await (*response)->read(scope.token());

@@ -21,6 +21,8 @@ struct Options {
   std::vector<std::pair<std::string, std::string>> extra_headers = {};  // an Authorization here replaces the key's
   std::chrono::milliseconds connect_timeout = kModelConnectTimeout;
   std::chrono::milliseconds stall_timeout = kModelStallTimeout;
+  std::chrono::milliseconds finish_timeout = kModelFinishTimeout;
+  size_t max_stream_bytes = kMaxModelStreamBytes;
 };
 
 // Any server that speaks OpenAI's Chat Completions: OpenAI, OpenRouter, Ollama, vLLM, llama.cpp, chela-infer, ...

@@ -146,6 +146,33 @@ TEST_F(OpenAi, SilenceIsATimeout) {
   }
 }
 
+TEST_F(OpenAi, SilenceAfterTheFinishReasonLosesNothing) {
+  // The stream's events: role, text, finish reason, usage, [DONE].
+  const auto from = provider({.finish_timeout = 50ms});
+  for (const int events : {3, 5}) {
+    script(fmt::format(R"({{"default":{{"text":"all","usage":{{"input":5}},"stall_after":{}}}}})", events));
+    const Result<Answer> answer = ask("hi", *from);
+    ASSERT_TRUE(answer) << answer.error().text();
+    EXPECT_EQ(answer->text, "all");
+    EXPECT_EQ(answer->usage.input_tokens, events == 3 ? 0 : 5);
+  }
+}
+
+TEST_F(OpenAi, TooMuchOnTheWireIsRefused) {
+  const auto from = provider({.max_stream_bytes = 2000});
+  script(R"({"default":{"text":"a b c d e f g h i j k l m n o p"}})");
+  const Result<Answer> answer = ask("hi", *from);
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::kUpstream);
+  EXPECT_EQ(answer.error().detail("reason"), "answer_too_large");
+}
+
+TEST_F(OpenAi, AnEndlessErrorBodyIsNotReadToItsEnd) {
+  const Error failed = error(fmt::format(R"({{"default":{{"status":500,"body":"{}"}}}})", std::string(4 * kMaxModelErrorBytes, 'x')));
+  EXPECT_EQ(failed.code, Code::kUpstream);
+  EXPECT_LT(failed.message.size(), kMaxProviderMessageBytes + 100);
+}
+
 TEST_F(OpenAi, AStopEndsTheStreamAtOnce) {
   script(R"({"default":{"text":"a b c","stall_after":2}})");
   std::stop_source stop;

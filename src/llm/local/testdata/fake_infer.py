@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Stands in for chela-infer: same options, same routes. What it does wrong is asked for by files in the models folder
-(`broken`: it does not start) and by the last message ("crash": it dies in the middle of the answer, "leave": it answers and ends)."""
+(`broken`: it says much and ends, `silent`: it never listens) and by the last message ("crash": it dies in the middle of the answer, "leave": it answers and ends)."""
 
 import argparse
 import http.server
@@ -16,8 +16,11 @@ for option in ("--socket", "--models", "--threads", "--idle-seconds", "--parent-
     parser.add_argument(option)
 args = parser.parse_args()
 if os.path.exists(os.path.join(args.models, "broken")):
+    print("fake: loading\n" * 10000, file=sys.stderr)
     print("fake: a model file is damaged", file=sys.stderr)
     sys.exit(3)
+if os.path.exists(os.path.join(args.models, "silent")):
+    signal.pause()
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
