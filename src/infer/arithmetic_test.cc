@@ -28,6 +28,10 @@ TEST(Arithmetic, Words) {
   EXPECT_EQ(expression("How much is 250 divided by 8?"), "250/8");
   EXPECT_EQ(expression("seven times eight is what?"), "7*8");
   EXPECT_EQ(expression("three hundred and twenty five plus five"), "325+5");
+  EXPECT_EQ(expression("two million three hundred thousand plus one"), "2300000+1");
+  std::string hundreds = "one";
+  for (int i = 0; i < 100; ++i) hundreds += " hundred";
+  EXPECT_EQ(expression(hundreds + " plus 1"), "");
   EXPECT_EQ(expression("2 to the power of 10"), "2^10");
   EXPECT_EQ(expression("What is 15% of 80?"), "15/100*80");
   EXPECT_EQ(expression("20 percent of 350"), "20/100*350");

@@ -134,8 +134,8 @@ std::size_t spoken_number(std::span<const ArithmeticToken> tokens, std::int64_t&
       if (used > 0 && (*small >= last || (last < 100 && (last < 20 || *small > 9)))) break;
       group += *small;
       last = *small;
-    } else if (const auto scale = value_in(kScaleWords, word); scale && used > 0) {
-      group = std::max<std::int64_t>(group, 1) * *scale;
+    } else if (const auto scale = value_in(kScaleWords, word); scale && group > 0 && group < *scale) {
+      group *= *scale;
       if (*scale >= 1000) {
         total += group;
         group = 0;

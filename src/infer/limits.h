@@ -36,7 +36,6 @@ inline constexpr std::size_t kMaxRankedSentences = 256;
 
 // The server.
 inline constexpr std::size_t kMaxQueuedRequests = 8;
-inline constexpr std::size_t kMaxBufferedEvents = 256;
 inline constexpr std::size_t kMaxCachedToolVectors = 1024;
 inline constexpr std::chrono::seconds kDefaultIdle{600};
 
