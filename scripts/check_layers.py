@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks #include lines of src/ against what is declared, so that headers cannot cheat.
 
-1. A folder includes only itself and what its chela_library(...) call reaches through DEPS and SIDEWAYS; tests (*_test.cc and
-   the conformance headers that several of them share) also what TEST_DEPS reaches. CMake already refuses declarations that point upward.
+1. A folder includes only itself and what its chela_library(...) call reaches through DEPS and SIDEWAYS; tests (*_test.cc,
+   and the fixtures and conformance suites that several of them share) also what TEST_DEPS reaches. CMake already refuses declarations that point upward.
 2. A third-party header is included only where the table of docs/dependencies.md allows it; one without a line there is an error.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SRC = ROOT / "src"
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
-TEST_FILE = re.compile(r"_test\.cc$|conformance\.(h|cc)$")
+TEST_FILE = re.compile(r"(_test|_fixture|conformance)\.(h|cc)$")
 KEYWORDS = {"LAYER", "SOURCES", "DEPS", "SIDEWAYS", "LIBS", "PRIVATE_LIBS", "TEST_DEPS"}
 # Headers of the system that need no line in the table.
 SYSTEM_FOLDERS = ("sys/", "linux/", "netinet/", "arpa/", "net/if", "asm/", "bits/")
