@@ -15,9 +15,13 @@ export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
 export UBSAN_OPTIONS=print_stacktrace=1
 export TSAN_OPTIONS=second_deadlock_stack=1
 
+# The local model, which tests of local answers use: 180 MB once, afterwards a look at two files.
+models() { python3 share/models/pull_local_small.py --dest "$CHELA_CACHE/models" --cache "$CHELA_CACHE/models"; }
+
 # Unit tests of a preset. Each test program also writes its own report, so that single tests are counted.
 unit() {
   scripts/build.sh "$1"
+  models
   GTEST_OUTPUT=xml:$CHELA_RESULTS/ ctest --test-dir "build/$1" --output-on-failure --no-tests=error \
     --parallel "$(nproc)" --output-junit "$CHELA_RESULTS/ctest.xml"
 }
@@ -26,6 +30,7 @@ unit() {
 pytest_on() {
   scripts/build.sh "$1" chela chela-infer scripted-model
   scripts/venv.sh
+  models
   CHELA_BUILD=$CHELA_ROOT/build/$1 .venv/bin/python -m pytest -q --timeout=300 \
     --junitxml "$CHELA_RESULTS/pytest.xml" "$2"
 }
