@@ -1,0 +1,128 @@
+#include "config/config.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+namespace chela::config {
+namespace {
+
+Sources with_file(std::string text) {
+  Sources sources;
+  sources.file_path = "config.toml";
+  sources.file_text = std::move(text);
+  return sources;
+}
+
+TEST(Config, DefaultsAreTheLocalModelOnLoopback) {
+  const auto config = Config::load({});
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->settings().llm.backend, LlmBackend::kLocal);
+  EXPECT_EQ(config->settings().llm.model, "local/small");
+  EXPECT_EQ(config->settings().gateway.host, "127.0.0.1");
+  EXPECT_EQ(config->settings().gateway.port, 3000);
+  EXPECT_EQ(config->settings().limits.body_bytes, 1024u * 1024);
+  EXPECT_EQ(config->settings().agent.max_tool_iterations, 50);
+  EXPECT_FALSE(config->settings().llm.temperature);
+}
+
+TEST(Config, TheHigherLayerWins) {
+  Sources sources = with_file("[gateway]\nport = 4000\n");
+  sources.settings["gateway.port"] = "3500";
+  EXPECT_EQ(Config::load(sources)->settings().gateway.port, 4000);
+  sources.environment["GATEWAY_PORT"] = "5000";
+  EXPECT_EQ(Config::load(sources)->settings().gateway.port, 5000);
+  sources.environment["CHELA_GATEWAY_PORT"] = "6000";
+  EXPECT_EQ(Config::load(sources)->settings().gateway.port, 6000);
+  sources.flags = {{"gateway.port", "7000"}};
+  const auto config = Config::load(sources);
+  EXPECT_EQ(config->settings().gateway.port, 7000);
+  EXPECT_EQ(config->explain("gateway.port")->layer, Layer::kFlag);
+}
+
+TEST(Config, AnEmptyVariableIsNotSet) {
+  Sources sources;
+  sources.environment["GATEWAY_PORT"] = "";
+  EXPECT_EQ(Config::load(sources)->settings().gateway.port, 3000);
+}
+
+TEST(Config, ErrorsNameFileLineKeyAndWhatWasExpected) {
+  EXPECT_EQ(Config::load(with_file("\n[gateway]\nport = 'x'\n")).error().message,
+            "config.toml:3: gateway.port must be a whole number from 0 to 65535, not 'x'");
+  EXPECT_EQ(Config::load(with_file("[gateway]\nprot = 1\n")).error().message,
+            "config.toml:2: there is no key 'gateway.prot'; did you mean 'gateway.port'?");
+  EXPECT_EQ(Config::load(with_file("[gateway\n")).error().code, Code::kInvalidArgument);
+  Sources sources;
+  sources.environment["GATEWAY_PORT"] = "70000";
+  EXPECT_EQ(Config::load(sources).error().message, "GATEWAY_PORT: gateway.port must be a whole number from 0 to 65535, not '70000'");
+  sources.environment = {{"CHELA_GATEWAY_PROT", "1"}};
+  EXPECT_EQ(Config::load(sources).error().code, Code::kInvalidArgument);
+  sources.environment = {{"CHELA_HOME", "/x"}};
+  EXPECT_TRUE(Config::load(sources));
+}
+
+TEST(Config, TheBackendFollowsWhatIsConfigured) {
+  Sources sources;
+  sources.environment["OPENAI_API_KEY"] = "sk-1234567";
+  auto config = Config::load(sources);
+  EXPECT_EQ(config->settings().llm.backend, LlmBackend::kOpenAi);
+  EXPECT_EQ(config->settings().llm.base_url, "https://api.openai.com/v1");
+  EXPECT_EQ(config->settings().llm.api_key, "sk-1234567");
+  sources.environment["LLM_BASE_URL"] = "http://localhost:1/v1/";
+  config = Config::load(sources);
+  EXPECT_EQ(config->settings().llm.backend, LlmBackend::kOpenAiCompatible);
+  EXPECT_EQ(config->settings().llm.base_url, "http://localhost:1/v1");
+  EXPECT_EQ(config->settings().llm.api_key, "") << "OpenAI's key must not go to another host";
+  sources.environment["LLM_BACKEND"] = "anthropic";
+  EXPECT_EQ(Config::load(sources).error().code, Code::kUnsupported);
+  sources.environment = {{"LLM_BACKEND", "ollama"}};
+  EXPECT_EQ(Config::load(sources)->settings().llm.model, "llama3");
+  sources.environment = {{"LLM_BACKEND", "openai_compatible"}};
+  EXPECT_FALSE(Config::load(sources));
+  sources.environment = {{"LLM_BASE_URL", "localhost:80"}};
+  EXPECT_FALSE(Config::load(sources));
+}
+
+TEST(Config, SecretsAreNeverShown) {
+  Sources sources;
+  sources.environment["LLM_API_KEY"] = "top-secret-key";
+  sources.environment["LLM_BASE_URL"] = "http://h";
+  const auto config = Config::load(sources);
+  EXPECT_EQ(config->explain("llm.api_key")->value, "[hidden]");
+  EXPECT_EQ(config->secret_values(), std::vector<std::string>{"top-secret-key"});
+  const auto vault = Config::load(with_file("[llm]\napi_key = 'secret:MY_KEY'\n"));
+  EXPECT_EQ(vault.error().code, Code::kUnsupported);
+}
+
+TEST(Config, ExtraHeaders) {
+  Sources sources;
+  sources.environment = {{"LLM_BASE_URL", "http://h"}, {"LLM_EXTRA_HEADERS", "X-A: 1, X-B:2"}};
+  const auto headers = Config::load(sources)->settings().llm.extra_headers;
+  ASSERT_EQ(headers.size(), 2u);
+  EXPECT_EQ(headers[0], (std::pair<std::string, std::string>{"X-A", "1"}));
+  sources.environment["LLM_EXTRA_HEADERS"] = "nonsense";
+  EXPECT_FALSE(Config::load(sources));
+}
+
+TEST(Config, EveryDefaultIsValidAndEveryKeyExplained) {
+  const auto config = Config::load({});
+  EXPECT_EQ(config->explain_all().size(), keys().size());
+  for (const Key& key : keys()) {
+    EXPECT_FALSE(key.help.empty()) << key.name;
+    EXPECT_EQ(find_key(key.name), &key);
+  }
+  EXPECT_FALSE(config->explain("nonsense"));
+}
+
+TEST(Config, ArbitraryTextNeverCrashes) {
+  EXPECT_TRUE(rc::check([](const std::string& text, const std::string& value) {
+    (void)Config::load(with_file(text));
+    for (const Key& key : keys()) {
+      Sources sources;
+      sources.flags = {{std::string(key.name), value}};
+      (void)Config::load(sources);
+    }
+  }));
+}
+
+}  // namespace
+}  // namespace chela::config

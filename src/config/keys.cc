@@ -1,0 +1,115 @@
+#include "config/keys.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/strings.h"
+
+namespace chela::config {
+namespace {
+
+const std::vector<Key>& table() {
+  static const std::vector<Key> kTable{
+      {"agent.auto_approve_tools", Type::kBool, "false", "run every tool without asking; for benchmarks and machines of your own", {"AGENT_AUTO_APPROVE_TOOLS"}},
+      {"agent.busy", Type::kChoice, "steer", "a message to a busy thread joins the running turn (steer) or waits for its own (queue)", {}, {"steer", "queue"}},
+      {"agent.context_tokens", Type::kInt, "0", "the model's context window; 0 takes what the catalog knows, else 32768", {}, {}, 0, 100'000'000},
+      {"agent.max_tool_iterations", Type::kInt, "50", "model calls of one turn at most; the last gives the final answer", {"AGENT_MAX_TOOL_ITERATIONS"}, {}, 1, 1000},
+      {"agent.name", Type::kString, "default", "the agent that answers when none is named", {"AGENT_NAME"}},
+      {"gateway.auth_token", Type::kSecret, "", "token of the gateway; without it $CHELA_HOME/gateway.token is made", {"GATEWAY_AUTH_TOKEN"}},
+      {"gateway.enabled", Type::kBool, "true", "listen for HTTP", {"GATEWAY_ENABLED"}},
+      {"gateway.host", Type::kString, "127.0.0.1", "address the gateway listens on", {"GATEWAY_HOST"}},
+      {"gateway.port", Type::kInt, "3000", "port of the gateway; 0 takes a free one", {"GATEWAY_PORT"}, {}, 0, 65535},
+      {"gateway.user_id", Type::kString, "default", "the user whom the gateway token stands for", {"GATEWAY_USER_ID"}},
+      {"infer.idle", Type::kDuration, "10m", "the local model server leaves after so long without work", {}, {}, 1000, 7 * 86'400'000LL},
+      {"infer.threads", Type::kInt, "0", "threads of the local model; 0 chooses by the number of cores", {}, {}, 0, 256},
+      {"limits.body", Type::kBytes, "1MiB", "largest request body", {}, {}, 1024, 1 << 30},
+      {"limits.connections", Type::kInt, "1024", "connections at the same time", {}, {}, 1, 100'000},
+      {"limits.event_subscribers", Type::kInt, "100", "event streams of one user at the same time", {}, {}, 1, 100'000},
+      {"limits.headers", Type::kBytes, "32KiB", "largest request head", {}, {}, 1024, 1 << 20},
+      {"limits.message", Type::kBytes, "100000", "largest message to an agent", {}, {}, 1, 1 << 30},
+      {"limits.v1_body", Type::kBytes, "10MiB", "largest request body on /v1", {}, {}, 1024, 1 << 30},
+      {"llm.api_key", Type::kSecret, "", "key of the model provider", {"LLM_API_KEY"}},
+      {"llm.backend", Type::kString, "", "openai, openai_compatible, ollama or local; without it what is configured decides", {"LLM_BACKEND"}},
+      {"llm.base_url", Type::kString, "", "address of the model provider, with or without /v1", {"LLM_BASE_URL"}},
+      {"llm.extra_headers", Type::kList, "", "headers sent to the provider, as Name:Value,Name:Value", {"LLM_EXTRA_HEADERS"}},
+      {"llm.max_retries", Type::kInt, "3", "how often a failed model call is tried again", {"NEARAI_MAX_RETRIES"}, {}, 0, 20},
+      {"llm.max_tokens", Type::kInt, "", "longest answer in tokens; not set: the provider decides", {}, {}, 1, 10'000'000},
+      {"llm.model", Type::kString, "", "model of the provider", {"LLM_MODEL"}},
+      {"llm.stall_timeout", Type::kDuration, "120s", "a model call fails after so long without a byte", {}, {}, 100, 86'400'000},
+      {"llm.temperature", Type::kNumber, "", "sampling temperature; not set: the provider decides", {}, {}, 0, 2},
+      {"llm.unix_socket", Type::kString, "", "connect to this socket instead of the URL's host"},
+      {"log.file", Type::kString, "logs/chela.log", "the log, below the home unless absolute; off writes none"},
+      {"log.level", Type::kChoice, "info", "the least serious lines that are written", {}, {"trace", "debug", "info", "warn", "error", "off"}},
+      {"ollama.base_url", Type::kString, "http://localhost:11434", "address of Ollama, for llm.backend = ollama", {"OLLAMA_BASE_URL"}},
+      {"ollama.model", Type::kString, "llama3", "model of Ollama", {"OLLAMA_MODEL"}},
+      {"openai.api_key", Type::kSecret, "", "key of OpenAI; goes to OpenAI only", {"OPENAI_API_KEY"}},
+      {"openai.base_url", Type::kString, "https://api.openai.com/v1", "address of OpenAI, for llm.backend = openai", {"OPENAI_BASE_URL"}},
+      {"openai.model", Type::kString, "gpt-4o", "model of OpenAI", {"OPENAI_MODEL"}},
+      {"tools.timeout", Type::kDuration, "60s", "longest run of one tool call", {}, {}, 100, 86'400'000},
+  };
+  return kTable;
+}
+
+size_t distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t next = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0u : 1u)});
+      diagonal = std::exchange(row[j], next);
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::span<const Key> keys() { return table(); }
+
+const Key* find_key(std::string_view name) {
+  for (const Key& key : table()) {
+    if (key.name == name) return &key;
+  }
+  return nullptr;
+}
+
+std::string env_name(const Key& key) {
+  std::string name = "CHELA_";
+  for (const char c : key.name) name += c == '.' ? '_' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+  return name;
+}
+
+std::string_view type_text(Type type) {
+  switch (type) {
+    case Type::kString: return "a text";
+    case Type::kSecret: return "a text";
+    case Type::kInt: return "a whole number";
+    case Type::kNumber: return "a number";
+    case Type::kBool: return "true or false";
+    case Type::kDuration: return "a duration such as 30s or 5m";
+    case Type::kBytes: return "a size such as 100000, 32KiB or 10MiB";
+    case Type::kChoice: return "one of the known words";
+    case Type::kList: return "a list of texts";
+  }
+  return "a text";
+}
+
+std::string_view closest_key(std::string_view name) {
+  constexpr size_t kMaxName = 64;
+  if (name.size() > kMaxName) return {};
+  std::string_view best;
+  size_t best_distance = 4;  // farther is no likeness
+  for (const Key& key : table()) {
+    // The last part alone is what people remember.
+    const std::string_view last = key.name.substr(key.name.rfind('.') + 1);
+    const size_t d = std::min(distance(name, key.name), name == last ? size_t{1} : size_t{99});
+    if (d < best_distance) {
+      best_distance = d;
+      best = key.name;
+    }
+  }
+  return best;
+}
+
+}  // namespace chela::config
