@@ -177,7 +177,6 @@ void HttpConnection::next() {
 }
 
 void HttpConnection::refuse(const Refusal& refusal) {
-  parser_.reset();
   const HttpResponse response = error_response(refusal);
   std::string out;
   const Result<> head = append_head(out, {.status = response.status,
@@ -188,6 +187,7 @@ void HttpConnection::refuse(const Refusal& refusal) {
   CHELA_CHECK(head.has_value(), "the server's own headers are well-formed");
   stream_->send(out);
   stream_->send(response.body);
+  parser_.reset();  // not before: the refusal may be its own
   finish(State::kLingering);
 }
 

@@ -6,6 +6,8 @@
 namespace chela::net {
 namespace {
 
+using namespace std::string_view_literals;
+
 struct Outcome {
   std::vector<SseEvent> events;
   bool too_large = false;
@@ -52,7 +54,7 @@ TEST(SseParser, TakesAllLineEndsAndAByteOrderMark) {
 }
 
 TEST(SseParser, IgnoresWhatItDoesNotKnow) {
-  EXPECT_EQ(events(std::string_view("id: a\0b\nretry: 1x\nfoo: bar\nevent: e\n\ndata: x\n\n", 49)), (std::vector<SseEvent>{{.data = "x"}}));
+  EXPECT_EQ(events("id: a\0b\nretry: 1x\nfoo: bar\nevent: e\n\ndata: x\n\n"sv), (std::vector<SseEvent>{{.data = "x"}}));
 }
 
 TEST(SseParser, AnEventPastTheLimitIsAnErrorForGood) {

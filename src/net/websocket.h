@@ -38,7 +38,7 @@ class WebSocket {
 
   // The next whole message; nothing when the connection was closed, by either side. kUpstream after a cut or a breach of protocol
   // (text that is no UTF-8 included), kTooLarge for a message past the limit, kTimeout for a silent peer, kCancelled on stop.
-  // One receiver at a time. Pings are answered while somebody receives.
+  // One receiver at a time. One message is read ahead; pings are answered until a second one waits, so receive steadily.
   virtual Task<Result<std::optional<Message>>> receive(std::stop_token stop) = 0;
 
   // Sends a close frame after what is queued. 1000 is the normal code.
