@@ -8,6 +8,7 @@ namespace chela::config {
 namespace {
 
 constexpr std::string_view kMask = "[hidden]";
+constexpr std::string_view kHeaders = "llm.extra_headers";
 
 // A text somebody gave for a key, before it is checked.
 struct Found {
@@ -94,7 +95,12 @@ Result<Config> Config::load(const Sources& sources) {
     }
     values[std::string(key.name)] = {found.text, given};
     const bool hidden = key.type == Type::kSecret && !found.text.empty();
-    config.explained_[std::string(key.name)] = {&key, hidden ? std::string(kMask) : found.text, found.layer, found.origin};
+    if (hidden && found.layer != Layer::kEnvironment && found.layer != Layer::kForeign) {
+      return fail(Code::kInvalidArgument, "{}: {} is a secret and belongs into the environment only: set {}", found.origin, key.name, env_name(key));
+    }
+    if (hidden) config.secrets_.push_back(found.text);
+    const bool masked = hidden || (key.name == kHeaders && given);  // headers may carry a key, and need not come from the environment
+    config.explained_[std::string(key.name)] = {&key, masked ? std::string(kMask) : found.text, found.layer, found.origin};
   }
   Result<Settings> settings = build_settings([&values](std::string_view name) { return values.find(name)->second; });
   if (!settings) return fail(settings.error());
@@ -119,7 +125,7 @@ std::vector<Explained> Config::explain_all() const {
 std::vector<std::string> Config::secret_variables() {
   std::vector<std::string> names;
   for (const Key& key : keys()) {
-    if (key.type != Type::kSecret && key.name != "llm.extra_headers") continue;
+    if (key.type != Type::kSecret && key.name != kHeaders) continue;
     names.push_back(env_name(key));
     for (const std::string_view foreign : key.foreign) names.emplace_back(foreign);
   }
@@ -127,9 +133,7 @@ std::vector<std::string> Config::secret_variables() {
 }
 
 std::vector<std::string> Config::secret_values() const {
-  std::vector<std::string> values;
-  if (!settings_.gateway.auth_token.empty()) values.push_back(settings_.gateway.auth_token);
-  if (!settings_.llm.api_key.empty()) values.push_back(settings_.llm.api_key);
+  std::vector<std::string> values = secrets_;
   for (const auto& [name, value] : settings_.llm.extra_headers) values.push_back(value);
   return values;
 }

@@ -48,12 +48,13 @@ class Config {
 
   // All variables that may hold a secret, for os::scrub_environment.
   static std::vector<std::string> secret_variables();
-  // The secrets in it, for log::register_secret.
+  // The secrets that it read, also those that the chosen backend does not use, for log::register_secret.
   std::vector<std::string> secret_values() const;
 
  private:
   Settings settings_;
   std::map<std::string, Explained, std::less<>> explained_;
+  std::vector<std::string> secrets_;
 };
 
 }  // namespace chela::config

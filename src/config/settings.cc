@@ -13,7 +13,7 @@ std::chrono::milliseconds duration(const Value& value) { return parse_duration(v
 Result<LlmBackend> backend(const Lookup& value) {
   const std::string name = strings::lower(value("llm.backend").text);
   if (name.empty()) {
-    if (value("llm.base_url").given) return LlmBackend::kOpenAiCompatible;
+    if (value("llm.base_url").given || value("llm.unix_socket").given) return LlmBackend::kOpenAiCompatible;
     if (value("openai.api_key").given) return LlmBackend::kOpenAi;
     return LlmBackend::kLocal;
   }
@@ -69,6 +69,7 @@ Result<LlmSettings> llm_settings(const Lookup& value) {
       if (llm.base_url.empty() && value("llm.unix_socket").text.empty()) {
         return fail(Code::kInvalidArgument, "llm.backend = openai_compatible needs llm.base_url (LLM_BASE_URL)");
       }
+      if (llm.base_url.empty()) llm.base_url = "http://localhost";  // a socket needs a URL for its path and Host header only
       if (llm.model.empty()) llm.model = "default";
       break;
   }
