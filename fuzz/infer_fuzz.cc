@@ -25,15 +25,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string message = chela::utf8::sanitize(bytes.substr(0, 4096));
   const std::string text = infer::plain_quotes(infer::parse_user_message(message).text);
   const infer::Request request{text, "2026-11-22T10:00:00.000Z", cues.find(text)};
-  for (const std::string_view tool : {"time", "calculator", "json", "echo", "memory_write", "memory_search", "memory_read", "read_file", "write_file", "list_dir", "shell"}) {
+  for (const std::string_view tool : {"time", "calculator", "json", "echo", "memory_write", "memory_search",
+                                      "memory_read", "read_file", "write_file", "list_dir", "shell"}) {
     const auto filled = rules.fill(tool, request);
-    if (const auto* arguments = std::get_if<chela::json::Value>(&filled); arguments != nullptr && tool == "shell") {
+    if (const auto* arguments = std::get_if<chela::json::Value>(&filled);
+        arguments != nullptr && tool == "shell") {
       CHELA_CHECK(text.contains(*arguments->find("command")->as_string()), "a command that nobody wrote");
     }
   }
   (void)infer::span_grammar(text, {"a"});
   const auto result = infer::read_tool_result(message);
-  for (const std::string_view tool : {"time", "calculator", "json", "memory_tree", "memory_write", "list_dir", "read_file", "shell", "other"}) {
+  for (const std::string_view tool : {"time", "calculator", "json", "memory_tree", "memory_write", "list_dir",
+                                      "read_file", "shell", "other"}) {
     (void)infer::answer_from(tool, chela::json::Value(), result);
   }
   return 0;

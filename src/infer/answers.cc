@@ -9,14 +9,18 @@
 namespace chela::infer {
 namespace {
 
-constexpr auto kDays = std::to_array<std::string_view>({"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"});
-constexpr auto kMonths = std::to_array<std::string_view>(
-    {"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"});
+constexpr auto kDays = std::to_array<std::string_view>(
+    {"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"});
+constexpr auto kMonths =
+    std::to_array<std::string_view>({"January", "February", "March", "April", "May", "June", "July", "August",
+                                     "September", "October", "November", "December"});
 
 std::string quoted(std::string_view text) { return fmt::format("\"{}\"", text); }
 
 // A scalar as people write it; objects and arrays as JSON.
-std::string plain(const json::Value& value) { return value.as_string() != nullptr ? *value.as_string() : json::write(value); }
+std::string plain(const json::Value& value) {
+  return value.as_string() != nullptr ? *value.as_string() : json::write(value);
+}
 
 // The first of these members that is there, as text.
 std::string member(const json::Value& value, std::initializer_list<std::string_view> keys) {
@@ -28,7 +32,8 @@ std::string member(const json::Value& value, std::initializer_list<std::string_v
 
 std::string calculator(const json::Value& arguments, const ToolResult& result) {
   const auto expression = arguments.string_or("expression", result.value.string_or("expression"));
-  const auto value = result.value.is_object() ? member(result.value, {"result", "value", "answer"}) : std::string(strings::trim(result.text));
+  const auto value = result.value.is_object() ? member(result.value, {"result", "value", "answer"})
+                                              : std::string(strings::trim(result.text));
   if (value.empty()) return result.text;
   // Some calculators answer with the whole equation.
   return expression.empty() || value.contains('=') ? value : fmt::format("{} = {}", expression, value);
@@ -46,11 +51,13 @@ std::string amount(double value, std::string_view unit) {
 
 std::string time_answer(const json::Value& arguments, const ToolResult& result) {
   const auto& value = result.value;
-  if (const auto difference = member(value, {"text"}); !difference.empty()) return fmt::format("It is {}.", difference);
+  if (const auto difference = member(value, {"text"}); !difference.empty())
+    return fmt::format("It is {}.", difference);
   if (const auto* days = value.find("days"); days != nullptr && days->as_double()) {
     const double count = *days->as_double();
     if (count >= 1 || count <= -1) return fmt::format("It is {}.", amount(count, "day"));
-    if (const auto* hours = value.find("hours"); hours != nullptr && hours->as_double()) return fmt::format("It is {}.", amount(*hours->as_double(), "hour"));
+    if (const auto* hours = value.find("hours"); hours != nullptr && hours->as_double())
+      return fmt::format("It is {}.", amount(*hours->as_double(), "hour"));
   }
   const auto formatted = member(value, {"formatted", "local", "converted", "output", "result"});
   const auto iso = member(value, {"iso", "utc", "time", "now"});
@@ -62,11 +69,13 @@ std::string time_answer(const json::Value& arguments, const ToolResult& result) 
 }
 
 std::string memory_write(const json::Value& arguments, const ToolResult& result) {
-  if (result.value.string_or("status") == "cleared") return fmt::format("I have cleared {}.", result.value.string_or("path", "it"));
+  if (result.value.string_or("status") == "cleared")
+    return fmt::format("I have cleared {}.", result.value.string_or("path", "it"));
   const auto content = arguments.string_or("content");
   const auto path = result.value.string_or("path");
   if (content.empty()) return "I have noted it.";
-  return path.empty() || path == "MEMORY.md" ? fmt::format("I will remember: {}", quoted(content)) : fmt::format("I have noted in {}: {}", path, quoted(content));
+  return path.empty() || path == "MEMORY.md" ? fmt::format("I will remember: {}", quoted(content))
+                                             : fmt::format("I have noted in {}: {}", path, quoted(content));
 }
 
 std::string block(std::string_view title, std::string_view body) {
@@ -77,7 +86,8 @@ std::string block(std::string_view title, std::string_view body) {
 // The text of a document: alone, or beside the path it came from. A JSON file is text too.
 std::string document(const ToolResult& result) {
   const auto* content = result.value.find("content");
-  const bool described = content != nullptr && content->as_string() != nullptr && result.value.find("path") != nullptr;
+  const bool described =
+      content != nullptr && content->as_string() != nullptr && result.value.find("path") != nullptr;
   return described ? *content->as_string() : result.text;
 }
 
@@ -94,7 +104,8 @@ void list_names(const json::Value& value, int depth, std::string& out) {
     const auto name = member(value, {"name", "path", "entry"});
     if (!name.empty()) {
       const auto size = member(value, {"size", "size_bytes"});
-      out += size.empty() ? fmt::format("{}- {}\n", indent, name) : fmt::format("{}- {} ({} bytes)\n", indent, name, size);
+      out += size.empty() ? fmt::format("{}- {}\n", indent, name)
+                          : fmt::format("{}- {} ({} bytes)\n", indent, name, size);
       if (const auto* children = value.find("children")) list_names(*children, depth + 1, out);
       return;
     }
@@ -120,7 +131,9 @@ std::string listing(std::string_view title, const ToolResult& result) {
 std::string shell(const json::Value& arguments, const ToolResult& result) {
   const auto output = result.value.is_object() ? member(result.value, {"output", "stdout"}) : result.text;
   const auto code = result.value.int_or("exit_code", 0);
-  auto out = strings::trim(output).empty() ? fmt::format("{} printed nothing.", arguments.string_or("command", "The command")) : output;
+  auto out = strings::trim(output).empty()
+                 ? fmt::format("{} printed nothing.", arguments.string_or("command", "The command"))
+                 : output;
   if (code != 0) out += fmt::format("\n\nIt ended with exit code {}.", code);
   return out;
 }
@@ -136,7 +149,8 @@ std::string json_answer(const ToolResult& result) {
     const auto why = member(result.value, {"error", "message", "reason"});
     return why.empty() ? "No, it is not valid JSON." : fmt::format("No, it is not valid JSON: {}", why);
   }
-  if (const auto* inner = result.value.find("result")) return inner->as_string() != nullptr ? *inner->as_string() : json::write_pretty(*inner);
+  if (const auto* inner = result.value.find("result"))
+    return inner->as_string() != nullptr ? *inner->as_string() : json::write_pretty(*inner);
   return result.value.is_null() ? result.text : json::write_pretty(result.value);
 }
 
@@ -150,12 +164,15 @@ std::string spoken_time(std::string_view rfc3339) {
   const auto civil = to_civil(wall ? *wall : *time);
   const auto sign = rfc3339.find_last_of("+-");
   const bool utc = sign == std::string_view::npos || sign < 19 || rfc3339.substr(sign + 1) == "00:00";
-  return fmt::format("{}, {} {} {}, {:02}:{:02} {}", kDays[static_cast<std::size_t>(civil.weekday)], civil.day, kMonths[static_cast<std::size_t>(civil.month - 1)], civil.year, civil.hour,
+  return fmt::format("{}, {} {} {}, {:02}:{:02} {}", kDays[static_cast<std::size_t>(civil.weekday)],
+                     civil.day, kMonths[static_cast<std::size_t>(civil.month - 1)], civil.year, civil.hour,
                      civil.minute, utc ? "UTC" : fmt::format("(UTC{})", rfc3339.substr(sign)));
 }
 
 std::string answer_from(std::string_view tool, const json::Value& arguments, const ToolResult& result) {
-  if (result.is_error) return fmt::format("That did not work: {}", result.text.empty() ? "the tool gave no reason" : result.text);
+  if (result.is_error)
+    return fmt::format("That did not work: {}",
+                       result.text.empty() ? "the tool gave no reason" : result.text);
   if (tool == "calculator") return calculator(arguments, result);
   if (tool == "time") return time_answer(arguments, result);
   if (tool == "memory_write") return memory_write(arguments, result);
@@ -168,7 +185,8 @@ std::string answer_from(std::string_view tool, const json::Value& arguments, con
   if (tool == "shell") return shell(arguments, result);
   if (tool == "echo" && result.value.is_object()) return member(result.value, {"message", "text", "result"});
   if (result.text.empty()) return fmt::format("{} is done.", tool);
-  return result.value.is_null() ? result.text : fmt::format("{} gave:\n\n{}", tool, json::write_pretty(result.value));
+  return result.value.is_null() ? result.text
+                                : fmt::format("{} gave:\n\n{}", tool, json::write_pretty(result.value));
 }
 
 std::vector<std::string> remembered_texts(const ToolResult& result) {
@@ -177,8 +195,10 @@ std::vector<std::string> remembered_texts(const ToolResult& result) {
   const auto* list = result.value.find("results");
   if (list == nullptr && result.value.is_array()) list = &result.value;
   if (list != nullptr && list->as_array() != nullptr) {
-    for (const auto& entry : *list->as_array()) out.push_back(entry.as_string() != nullptr ? *entry.as_string() : entry.string_or("content"));
-  } else if (const auto* content = result.value.find("content"); content != nullptr && content->as_string() != nullptr) {
+    for (const auto& entry : *list->as_array())
+      out.push_back(entry.as_string() != nullptr ? *entry.as_string() : entry.string_or("content"));
+  } else if (const auto* content = result.value.find("content");
+             content != nullptr && content->as_string() != nullptr) {
     out.push_back(*content->as_string());
   } else if (result.value.is_null()) {
     out.push_back(result.text);
@@ -196,12 +216,15 @@ std::string quote_memories(const std::vector<RankedSentence>& sentences) {
 }
 
 std::string nothing_remembered(std::string_view about) {
-  return about.empty() ? "I have nothing about that in my memory." : fmt::format("I have nothing about {} in my memory. Tell me: \"Remember that ...\".", quoted(about));
+  return about.empty() ? "I have nothing about that in my memory."
+                       : fmt::format("I have nothing about {} in my memory. Tell me: \"Remember that ...\".",
+                                     quoted(about));
 }
 
 std::string about_itself(std::span<const ToolSpec> tools) {
   std::string out =
-      "I am Chela's small local model. I run on this computer and need no account, but I am tiny: good for trying Chela and for private notes, reminders, sums and files. For real work add a provider or a "
+      "I am Chela's small local model. I run on this computer and need no account, but I am tiny: good for "
+      "trying Chela and for private notes, reminders, sums and files. For real work add a provider or a "
       "bigger model (chela models).";
   constexpr auto kAbilities = std::to_array<std::pair<std::string_view, std::string_view>>({
       {"memory_write", "\"Remember that my dentist is on Friday at 9.\""},

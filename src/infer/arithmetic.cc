@@ -13,15 +13,22 @@ namespace {
 using Kind = ArithmeticToken::Kind;
 using Tokens = std::span<const ArithmeticToken>;
 
-constexpr int kMaxNesting = 32;           // parentheses of an expression
-constexpr std::size_t kMaxFillers = 3;    // words between an operand and its operator: "1200 and then divide it by 3"
+constexpr int kMaxNesting = 32;  // parentheses of an expression
+constexpr std::size_t kMaxFillers =
+    3;  // words between an operand and its operator: "1200 and then divide it by 3"
 
-constexpr auto kFillers = std::to_array<std::string_view>({"and", "then", "it", "that", "we", "you", "i", "if", "to", "the"});
-constexpr auto kListWords = std::to_array<std::string_view>({"and", "to", "with", "by", "from", "between", "among", "into", "of", "up", "together", "numbers", "the", "in"});
+constexpr auto kFillers =
+    std::to_array<std::string_view>({"and", "then", "it", "that", "we", "you", "i", "if", "to", "the"});
+constexpr auto kListWords =
+    std::to_array<std::string_view>({"and", "to", "with", "by", "from", "between", "among", "into", "of",
+                                     "up", "together", "numbers", "the", "in"});
 // Words around an expression that say nothing else is wanted.
 constexpr auto kPlainWords = std::to_array<std::string_view>(
-    {"what", "what's", "whats", "is", "how", "much", "many", "calculate", "compute", "the", "result", "of", "please", "work", "out", "equals", "equal", "solve", "evaluate", "me", "tell",
-     "can", "you", "could", "use", "calculator", "a", "and", "it", "do", "i", "get", "answer", "does", "make", "would", "be", "so", "when", "sum", "to", "for", "using", "with", "math", "quick"});
+    {"what",   "what's", "whats",  "is",    "how",  "much",       "many",  "calculate", "compute",  "the",
+     "result", "of",     "please", "work",  "out",  "equals",     "equal", "solve",     "evaluate", "me",
+     "tell",   "can",    "you",    "could", "use",  "calculator", "a",     "and",       "it",       "do",
+     "i",      "get",    "answer", "does",  "make", "would",      "be",    "so",        "when",     "sum",
+     "to",     "for",    "using",  "with",  "math", "quick"});
 
 template <class List>
 bool contains(const List& list, std::string_view word) {
@@ -151,7 +158,8 @@ std::vector<std::string> number_list(Tokens tokens, std::size_t at, std::size_t&
       numbers.push_back(token.text);
       end = at + 1;
       plain = 0;
-    } else if (token.kind == Kind::kComma || (token.kind == Kind::kWord && contains(kListWords, token.text))) {
+    } else if (token.kind == Kind::kComma ||
+               (token.kind == Kind::kWord && contains(kListWords, token.text))) {
       continue;
     } else if (token.kind == Kind::kWord && ++plain <= 1) {
       continue;
@@ -178,12 +186,15 @@ std::string verb_expression(std::string_view verb, Tokens tokens, std::size_t at
   const bool two = numbers.size() == 2;
   if (verb == "add" || verb == "sum" || verb == "total") return joined(numbers, '+');
   if (verb == "multiply" || verb == "product") return joined(numbers, '*');
-  if (verb == "average" || verb == "mean") return "(" + joined(numbers, '+') + ")/" + std::to_string(numbers.size());
+  if (verb == "average" || verb == "mean")
+    return "(" + joined(numbers, '+') + ")/" + std::to_string(numbers.size());
   if ((verb == "divide" || verb == "split" || verb == "share") && two) return joined(numbers, '/');
   if (verb == "difference" && two) return joined(numbers, '-');
-  const bool from = std::any_of(tokens.begin() + static_cast<std::ptrdiff_t>(at), tokens.begin() + static_cast<std::ptrdiff_t>(end),
+  const bool from = std::any_of(tokens.begin() + static_cast<std::ptrdiff_t>(at),
+                                tokens.begin() + static_cast<std::ptrdiff_t>(end),
                                 [](const ArithmeticToken& token) { return token.text == "from"; });
-  if ((verb == "subtract" || verb == "deduct" || verb == "take") && two && from) return numbers[1] + "-" + numbers[0];
+  if ((verb == "subtract" || verb == "deduct" || verb == "take") && two && from)
+    return numbers[1] + "-" + numbers[0];
   return {};
 }
 
@@ -197,7 +208,8 @@ Found find_verb(Tokens tokens) {
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     if (tokens[i].kind != Kind::kWord) continue;
     std::size_t end = 0;
-    if (auto text = verb_expression(tokens[i].text, tokens, i, end); !text.empty()) return {std::move(text), i, end};
+    if (auto text = verb_expression(tokens[i].text, tokens, i, end); !text.empty())
+      return {std::move(text), i, end};
   }
   return {};
 }
@@ -205,12 +217,15 @@ Found find_verb(Tokens tokens) {
 // "4 tickets at 19 each"
 Found find_unit_price(Tokens tokens) {
   for (std::size_t i = 0; i + 2 < tokens.size(); ++i) {
-    if (tokens[i].kind != Kind::kWord || tokens[i].text != "at" || tokens[i + 1].kind != Kind::kNumber) continue;
-    const bool each = std::any_of(tokens.begin() + static_cast<std::ptrdiff_t>(i) + 2, tokens.end(),
-                                  [](const ArithmeticToken& token) { return token.text == "each" || token.text == "apiece"; });
+    if (tokens[i].kind != Kind::kWord || tokens[i].text != "at" || tokens[i + 1].kind != Kind::kNumber)
+      continue;
+    const bool each = std::any_of(
+        tokens.begin() + static_cast<std::ptrdiff_t>(i) + 2, tokens.end(),
+        [](const ArithmeticToken& token) { return token.text == "each" || token.text == "apiece"; });
     if (!each) continue;
     for (std::size_t back = i; back-- > 0 && i - back <= 3;) {
-      if (tokens[back].kind == Kind::kNumber) return {tokens[back].text + "*" + tokens[i + 1].text, back, i + 3};
+      if (tokens[back].kind == Kind::kNumber)
+        return {tokens[back].text + "*" + tokens[i + 1].text, back, i + 3};
     }
   }
   return {};

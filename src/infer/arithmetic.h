@@ -8,7 +8,7 @@
 namespace chela::infer {
 
 struct Arithmetic {
-  std::string expression;  // in the notation of the calculator tool, without spaces
+  std::string expression;      // in the notation of the calculator tool, without spaces
   std::size_t words_left = 0;  // words of the text that took no part
 };
 

@@ -73,12 +73,14 @@ TEST(Arithmetic, DeepNestingEnds) {
 
 RC_GTEST_PROP(ArithmeticProperty, AnyTextIsSafeAndGivesOnlyCalculatorCharacters, (const std::string& text)) {
   for (const char c : expression(text)) {
-    RC_ASSERT((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || std::string_view("+-*/^%().,").find(c) != std::string_view::npos);
+    RC_ASSERT((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+              std::string_view("+-*/^%().,").find(c) != std::string_view::npos);
   }
 }
 
 RC_GTEST_PROP(ArithmeticProperty, AWrittenSumIsFound, (unsigned short a, unsigned short b)) {
-  RC_ASSERT(expression("how much is " + std::to_string(a) + " plus " + std::to_string(b)) == std::to_string(a) + "+" + std::to_string(b));
+  RC_ASSERT(expression("how much is " + std::to_string(a) + " plus " + std::to_string(b)) ==
+            std::to_string(a) + "+" + std::to_string(b));
 }
 
 }  // namespace

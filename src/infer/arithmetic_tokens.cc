@@ -18,14 +18,18 @@ struct NumberWord {
   std::int64_t value;
 };
 
-constexpr auto kNumberWords = std::to_array<NumberWord>({
-    {"zero", 0},     {"one", 1},       {"two", 2},       {"three", 3},    {"four", 4},     {"five", 5},      {"six", 6},
-    {"seven", 7},    {"eight", 8},     {"nine", 9},      {"ten", 10},     {"eleven", 11},  {"twelve", 12},   {"thirteen", 13},
-    {"fourteen", 14}, {"fifteen", 15}, {"sixteen", 16},  {"seventeen", 17}, {"eighteen", 18}, {"nineteen", 19}, {"twenty", 20},
-    {"thirty", 30},  {"forty", 40},    {"fifty", 50},    {"sixty", 60},   {"seventy", 70}, {"eighty", 80},   {"ninety", 90}});
-constexpr auto kScaleWords = std::to_array<NumberWord>({{"hundred", 100}, {"thousand", 1000}, {"million", 1'000'000}});
+constexpr auto kNumberWords = std::to_array<NumberWord>(
+    {{"zero", 0},     {"one", 1},      {"two", 2},        {"three", 3},     {"four", 4},
+     {"five", 5},     {"six", 6},      {"seven", 7},      {"eight", 8},     {"nine", 9},
+     {"ten", 10},     {"eleven", 11},  {"twelve", 12},    {"thirteen", 13}, {"fourteen", 14},
+     {"fifteen", 15}, {"sixteen", 16}, {"seventeen", 17}, {"eighteen", 18}, {"nineteen", 19},
+     {"twenty", 20},  {"thirty", 30},  {"forty", 40},     {"fifty", 50},    {"sixty", 60},
+     {"seventy", 70}, {"eighty", 80},  {"ninety", 90}});
+constexpr auto kScaleWords =
+    std::to_array<NumberWord>({{"hundred", 100}, {"thousand", 1000}, {"million", 1'000'000}});
 
-constexpr auto kFunctions = std::to_array<std::string_view>({"sqrt", "abs", "sin", "cos", "tan", "log", "ln", "exp", "floor", "ceil", "round", "min", "max"});
+constexpr auto kFunctions = std::to_array<std::string_view>(
+    {"sqrt", "abs", "sin", "cos", "tan", "log", "ln", "exp", "floor", "ceil", "round", "min", "max"});
 
 // Phrases as one token each; longer ones come first.
 struct Phrase {
@@ -68,7 +72,8 @@ struct Sign {
   std::string_view bytes;
   char ascii;
 };
-constexpr auto kSigns = std::to_array<Sign>({{"\u00d7", '*'}, {"\u00b7", '*'}, {"\u00f7", '/'}, {"\u2212", '-'}});
+constexpr auto kSigns =
+    std::to_array<Sign>({{"\u00d7", '*'}, {"\u00b7", '*'}, {"\u00f7", '/'}, {"\u2212", '-'}});
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || static_cast<unsigned char>(c) >= 0x80; }
@@ -78,7 +83,8 @@ std::size_t glued_number(std::string_view text) {
   std::size_t end = 0;
   std::size_t dashes = 0;
   bool other = false;
-  while (end < text.size() && (is_digit(text[end]) || text[end] == '-' || text[end] == ':' || is_letter(text[end]))) {
+  while (end < text.size() &&
+         (is_digit(text[end]) || text[end] == '-' || text[end] == ':' || is_letter(text[end]))) {
     if (text[end] == '-') ++dashes;
     if (text[end] == ':' || is_letter(text[end])) other = true;
     ++end;
@@ -141,7 +147,8 @@ std::size_t spoken_number(std::span<const ArithmeticToken> tokens, std::int64_t&
         group = 0;
       }
       last = *scale;
-    } else if (word == "and" && used > 0 && last >= 100 && i + 1 < tokens.size() && value_in(kNumberWords, tokens[i + 1].text)) {
+    } else if (word == "and" && used > 0 && last >= 100 && i + 1 < tokens.size() &&
+               value_in(kNumberWords, tokens[i + 1].text)) {
       continue;  // "three hundred and five"
     } else {
       break;
@@ -176,7 +183,9 @@ std::vector<ArithmeticToken> raw_tokens(std::string_view text) {
       }
     } else if (is_letter(c)) {
       const auto begin = i;
-      while (i < text.size() && (is_letter(text[i]) || (text[i] == '\'' && i + 1 < text.size() && is_letter(text[i + 1])))) ++i;
+      while (i < text.size() &&
+             (is_letter(text[i]) || (text[i] == '\'' && i + 1 < text.size() && is_letter(text[i + 1]))))
+        ++i;
       // "blue42" is one word, "x4" is a product.
       if (i - begin > 1 || c != 'x') {
         while (i < text.size() && (is_digit(text[i]) || is_letter(text[i]) || text[i] == '_')) ++i;
@@ -187,7 +196,8 @@ std::vector<ArithmeticToken> raw_tokens(std::string_view text) {
       if (c == '(') out.push_back({Kind::kOpen, "("});
       if (c == ')') out.push_back({Kind::kClose, ")"});
       if (c == ',') out.push_back({Kind::kComma, ","});
-      if (std::string_view("+-*/^%").find(c) != std::string_view::npos) out.push_back({Kind::kOperator, std::string(1, c)});
+      if (std::string_view("+-*/^%").find(c) != std::string_view::npos)
+        out.push_back({Kind::kOperator, std::string(1, c)});
       if (c == '*' && i < text.size() && text[i] == '*') {
         out.back().text = "^";  // 2**10
         ++i;

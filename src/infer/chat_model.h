@@ -24,8 +24,8 @@ struct Turn {
 using TextSink = std::function<void(std::string_view)>;
 
 struct Generation {
-  Sampling sampling;     // max_tokens is set
-  std::string grammar;   // GBNF with the rule `root`, or empty
+  Sampling sampling;    // max_tokens is set
+  std::string grammar;  // GBNF with the rule `root`, or empty
 };
 
 // One conversation's cache at a time: what a prompt shares with the one before is not computed again. Lives on the inference thread.
@@ -37,7 +37,8 @@ class ChatModel {
   virtual std::size_t context_tokens() const = 0;
   // Ends within one token after a stop request (kCancelled), at max_tokens (Finish::kLength) or when the model is done.
   // Errors besides: kInvalidArgument with detail code = context_length_exceeded; kUnsupported as above.
-  virtual Result<Answer> generate(std::span<const Turn> turns, const Generation& generation, const TextSink& sink, std::stop_token stop) = 0;
+  virtual Result<Answer> generate(std::span<const Turn> turns, const Generation& generation,
+                                  const TextSink& sink, std::stop_token stop) = 0;
 };
 
 }  // namespace chela::infer

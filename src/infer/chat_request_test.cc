@@ -15,7 +15,8 @@ std::string wrong_param(std::string_view body) {
 }
 
 TEST(ChatRequests, AreReadWhole) {
-  const auto request = parse(R"({"model":"local/small","stream":true,"stream_options":{"include_usage":true},"max_tokens":5,"temperature":0,"seed":7,"stop":["a","b"],"unknown":1,
+  const auto request = parse(
+      R"({"model":"local/small","stream":true,"stream_options":{"include_usage":true},"max_tokens":5,"temperature":0,"seed":7,"stop":["a","b"],"unknown":1,
     "messages":[{"role":"developer","content":"d"},{"role":"user","content":[{"type":"text","text":"he"},{"type":"text","text":"llo"}]},
       {"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"t","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"r"}],
     "tools":[{"type":"function","function":{"name":"t","description":"does","parameters":{"type":"object"}}}],"tool_choice":{"type":"function","function":{"name":"t"}}})");
@@ -38,8 +39,12 @@ TEST(ChatRequests, MistakesNameTheField) {
   EXPECT_EQ(wrong_param(R"({"model":"m","messages":[]})"), "messages");
   EXPECT_EQ(wrong_param(R"({"model":"m","messages":[{"role":"boss","content":"x"}]})"), "messages[0].role");
   EXPECT_EQ(wrong_param(R"({"model":"m","messages":[{"role":"user","content":7}]})"), "messages[0].content");
-  EXPECT_EQ(wrong_param(R"({"model":"m","messages":[{"role":"tool","content":"x"}]})"), "messages[0].tool_call_id");
-  const auto with = [](std::string_view field) { return std::string(R"({"model":"m","messages":[{"role":"user","content":"x"}],)") + std::string(field) + "}"; };
+  EXPECT_EQ(wrong_param(R"({"model":"m","messages":[{"role":"tool","content":"x"}]})"),
+            "messages[0].tool_call_id");
+  const auto with = [](std::string_view field) {
+    return std::string(R"({"model":"m","messages":[{"role":"user","content":"x"}],)") + std::string(field) +
+           "}";
+  };
   EXPECT_EQ(wrong_param(with(R"("temperature":3)")), "temperature");
   EXPECT_EQ(wrong_param(with(R"("top_p":"x")")), "top_p");
   EXPECT_EQ(wrong_param(with(R"("max_tokens":0)")), "max_tokens");
@@ -52,7 +57,8 @@ TEST(ChatRequests, MistakesNameTheField) {
 }
 
 TEST(ChatRequests, ImagesAreRefused) {
-  const auto request = parse(R"({"model":"m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"x"}}]}]})");
+  const auto request = parse(
+      R"({"model":"m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"x"}}]}]})");
   ASSERT_FALSE(request);
   EXPECT_EQ(request.error().code, Code::kUnsupported);
 }
@@ -67,10 +73,15 @@ TEST(ChatRequests, LimitsAreReached) {
   EXPECT_EQ(wrong_param(R"({"model":"m","messages":)" + many(message, kMaxMessages + 1) + "}"), "messages");
   EXPECT_TRUE(parse(R"({"model":"m","messages":)" + many(message, kMaxMessages) + "}"));
   const auto tools = many(R"({"type":"function","function":{"name":"t"}})", kMaxTools + 1);
-  EXPECT_EQ(wrong_param(R"({"model":"m","messages":[)" + std::string(message) + R"(],"tools":)" + tools + "}"), "tools");
+  EXPECT_EQ(
+      wrong_param(R"({"model":"m","messages":[)" + std::string(message) + R"(],"tools":)" + tools + "}"),
+      "tools");
   const auto stops = many("\"x\"", kMaxStopStrings + 1);
-  EXPECT_EQ(wrong_param(R"({"model":"m","messages":[)" + std::string(message) + R"(],"stop":)" + stops + "}"), "stop");
-  EXPECT_EQ(wrong_param(R"({"model":"m","messages":[)" + std::string(message) + R"(],"stop":")" + std::string(kMaxStopBytes + 1, 'x') + "\"}"), "stop");
+  EXPECT_EQ(wrong_param(R"({"model":"m","messages":[)" + std::string(message) + R"(],"stop":)" + stops + "}"),
+            "stop");
+  EXPECT_EQ(wrong_param(R"({"model":"m","messages":[)" + std::string(message) + R"(],"stop":")" +
+                        std::string(kMaxStopBytes + 1, 'x') + "\"}"),
+            "stop");
 }
 
 }  // namespace

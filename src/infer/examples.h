@@ -24,6 +24,8 @@ std::string_view builtin_places();
 
 // The vectors of `texts`, from the cache folder when a file for this content and model is there and whole, else computed and
 // stored for next time. A folder that cannot be written costs only time.
-Result<std::vector<Embedding>> cached_vectors(SentenceEmbedder& embedder, const std::vector<std::string>& texts, const std::filesystem::path& cache);
+Result<std::vector<Embedding>> cached_vectors(SentenceEmbedder& embedder,
+                                              const std::vector<std::string>& texts,
+                                              const std::filesystem::path& cache);
 
 }  // namespace chela::infer

@@ -14,7 +14,8 @@ class Examples : public testing::Test {
   Examples() { std::filesystem::create_directories(folder_); }
   ~Examples() override { std::filesystem::remove_all(folder_); }
 
-  std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / ("chela_examples_" + std::to_string(::getpid()));
+  std::filesystem::path folder_ =
+      std::filesystem::path(testing::TempDir()) / ("chela_examples_" + std::to_string(::getpid()));
   WordEmbedder embedder_;
 };
 
@@ -44,14 +45,17 @@ TEST_F(Examples, VectorsAreComputedOnceForAContent) {
 TEST_F(Examples, ADamagedCacheIsComputedAgain) {
   const std::vector<std::string> texts = {"a b", "c d"};
   const auto first = cached_vectors(embedder_, texts, folder_);
-  for (const auto& file : std::filesystem::directory_iterator(folder_)) std::filesystem::resize_file(file.path(), 40);
+  for (const auto& file : std::filesystem::directory_iterator(folder_))
+    std::filesystem::resize_file(file.path(), 40);
   EXPECT_EQ(*cached_vectors(embedder_, texts, folder_), *first);
   EXPECT_EQ(embedder_.embedded, 4U);
   EXPECT_EQ(*cached_vectors(embedder_, texts, folder_), *first);
   EXPECT_EQ(embedder_.embedded, 4U);
 }
 
-TEST_F(Examples, AFolderThatCannotBeWrittenIsNoError) { EXPECT_TRUE(cached_vectors(embedder_, {"a"}, "/proc/nothing/here")); }
+TEST_F(Examples, AFolderThatCannotBeWrittenIsNoError) {
+  EXPECT_TRUE(cached_vectors(embedder_, {"a"}, "/proc/nothing/here"));
+}
 
 }  // namespace
 }  // namespace chela::infer

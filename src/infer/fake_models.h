@@ -42,7 +42,8 @@ class ScriptedChat final : public ChatModel {
     return bytes / 4;
   }
   std::size_t context_tokens() const override { return 2048; }
-  Result<Answer> generate(std::span<const Turn> turns, const Generation& generation, const TextSink& sink, std::stop_token) override {
+  Result<Answer> generate(std::span<const Turn> turns, const Generation& generation, const TextSink& sink,
+                          std::stop_token) override {
     asked.assign(turns.begin(), turns.end());
     asked_with = generation;
     sink(text);
@@ -56,7 +57,8 @@ class ScriptedChat final : public ChatModel {
 
 class FakeModels final : public SmallModels {
  public:
-  FakeModels() : router_(*Router::create(embedder_, *parse_examples(builtin_examples()), "/nonexistent/cache")) {}
+  FakeModels()
+      : router_(*Router::create(embedder_, *parse_examples(builtin_examples()), "/nonexistent/cache")) {}
   Result<SentenceEmbedder*> embedder() override { return &embedder_; }
   Result<ChatModel*> chat() override {
     if (!with_chat) return fail(Code::kUnavailable, "no chat model");
@@ -73,7 +75,8 @@ class FakeModels final : public SmallModels {
   std::unique_ptr<Router> router_;
 };
 
-inline ToolSpec tool(std::string name, std::vector<std::string> required, std::vector<std::string> optional = {}, std::string description = "") {
+inline ToolSpec tool(std::string name, std::vector<std::string> required,
+                     std::vector<std::string> optional = {}, std::string description = "") {
   auto properties = json::Value::object();
   auto needed = json::Value::array();
   for (const auto& key : required) {
@@ -81,7 +84,8 @@ inline ToolSpec tool(std::string name, std::vector<std::string> required, std::v
     needed.push_back(key);
   }
   for (const auto& key : optional) properties.set(key, json::Value::object({{"type", "string"}}));
-  return {std::move(name), std::move(description), json::Value::object({{"type", "object"}, {"properties", properties}, {"required", needed}})};
+  return {std::move(name), std::move(description),
+          json::Value::object({{"type", "object"}, {"properties", properties}, {"required", needed}})};
 }
 
 // Chela's own tools, with their parameters.

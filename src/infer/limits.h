@@ -17,14 +17,16 @@ inline constexpr std::size_t kMaxEmbeddingInputBytes = 32'000;
 inline constexpr std::size_t kMaxRoutedBytes = 4096;
 
 // What the models are given.
-inline constexpr std::size_t kEmbeddingTokens = 256;       // longer texts are cut, as the model was trained
-inline constexpr std::size_t kEmbeddingBatchTokens = 2048;  // a non-causal model needs a whole text in one batch
+inline constexpr std::size_t kEmbeddingTokens = 256;  // longer texts are cut, as the model was trained
+inline constexpr std::size_t kEmbeddingBatchTokens =
+    2048;  // a non-causal model needs a whole text in one batch
 inline constexpr std::size_t kEmbeddingBatchTexts = 32;
 inline constexpr std::size_t kSmallPromptTokens = 1500;
 inline constexpr std::size_t kSmallContextTokens = 2048;
 inline constexpr std::size_t kSmallAnswerTokens = 512;
 inline constexpr std::size_t kEarlierTurns = 4;
-inline constexpr std::size_t kPlainContextTokens = 8192;  // other models: this or what they were trained for, if less
+inline constexpr std::size_t kPlainContextTokens =
+    8192;  // other models: this or what they were trained for, if less
 inline constexpr std::size_t kPlainAnswerTokens = 2048;
 inline constexpr std::size_t kPromptBatchTokens = 512;
 inline constexpr std::size_t kSpanWords = 60;  // words of a request that the span grammar spells out

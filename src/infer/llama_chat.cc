@@ -16,7 +16,10 @@ constexpr float kTopP = 0.9F;
 constexpr std::size_t kLeastRoom = 16;  // tokens that must be left for an answer
 
 Failure too_long(std::size_t tokens, std::size_t limit) {
-  return Failure(Error{.code = Code::kInvalidArgument, .message = fmt::format("the prompt has {} tokens; this model holds {}. Shorten the messages", tokens, limit)}
+  return Failure(Error{
+      .code = Code::kInvalidArgument,
+      .message =
+          fmt::format("the prompt has {} tokens; this model holds {}. Shorten the messages", tokens, limit)}
                      .with("code", "context_length_exceeded")
                      .with("param", "messages"));
 }
@@ -53,7 +56,8 @@ struct LlamaChat::Impl {
 
 // A person's text that spells control tokens ("<|im_end|>") must not open a turn of its own: a blank breaks them up.
 std::string LlamaChat::Impl::without_marks(std::string_view text) const {
-  if (tokens_of(vocab, text, SpecialTokens::kParse) == tokens_of(vocab, text, SpecialTokens::kAsText)) return std::string(text);
+  if (tokens_of(vocab, text, SpecialTokens::kParse) == tokens_of(vocab, text, SpecialTokens::kAsText))
+    return std::string(text);
   std::string out;
   for (const char c : text) {
     out += c;
@@ -64,7 +68,8 @@ std::string LlamaChat::Impl::without_marks(std::string_view text) const {
 
 Result<std::string> LlamaChat::Impl::render(std::span<const Turn> turns) const {
   const char* form = llama_model_chat_template(model.get(), nullptr);
-  if (form == nullptr) return fail(Code::kUnsupported, "this model's file has no chat template; use an instruction-tuned GGUF");
+  if (form == nullptr)
+    return fail(Code::kUnsupported, "this model's file has no chat template; use an instruction-tuned GGUF");
   std::vector<std::string> texts;
   texts.reserve(turns.size());
   for (const auto& turn : turns) texts.push_back(without_marks(turn.text));
@@ -75,12 +80,16 @@ Result<std::string> LlamaChat::Impl::render(std::span<const Turn> turns) const {
     bytes += texts[i].size() + 128;
   }
   std::string out(bytes, '\0');
-  auto length = llama_chat_apply_template(form, messages.data(), messages.size(), true, out.data(), static_cast<int32_t>(out.size()));
+  auto length = llama_chat_apply_template(form, messages.data(), messages.size(), true, out.data(),
+                                          static_cast<int32_t>(out.size()));
   if (length > static_cast<int32_t>(out.size())) {
     out.resize(static_cast<std::size_t>(length));
-    length = llama_chat_apply_template(form, messages.data(), messages.size(), true, out.data(), static_cast<int32_t>(out.size()));
+    length = llama_chat_apply_template(form, messages.data(), messages.size(), true, out.data(),
+                                       static_cast<int32_t>(out.size()));
   }
-  if (length < 0) return fail(Code::kUnsupported, "this model's chat template is none that libllama knows; use another GGUF of the model");
+  if (length < 0)
+    return fail(Code::kUnsupported,
+                "this model's chat template is none that libllama knows; use another GGUF of the model");
   out.resize(static_cast<std::size_t>(length));
   return out;
 }
@@ -117,7 +126,8 @@ Result<std::size_t> LlamaChat::Impl::feed(const std::vector<llama_token>& tokens
   past.resize(keep);
   std::vector<llama_token> rest(tokens.begin() + static_cast<std::ptrdiff_t>(keep), tokens.end());
   for (std::size_t at = 0; at < rest.size(); at += kPromptBatchTokens) {
-    if (auto done = decode(rest.data() + at, std::min(kPromptBatchTokens, rest.size() - at)); !done) return fail(done.error());
+    if (auto done = decode(rest.data() + at, std::min(kPromptBatchTokens, rest.size() - at)); !done)
+      return fail(done.error());
   }
   return keep;
 }
@@ -135,7 +145,9 @@ Result<SamplerHandle> LlamaChat::Impl::sampler(const Generation& generation) con
   // Under a grammar words are copied, and a copy may repeat.
   const float repeat = generation.grammar.empty() ? options.repeat_penalty : 1.0F;
   if (repeat != 1.0F || frequency != 0 || presence != 0) {
-    llama_sampler_chain_add(chain.get(), llama_sampler_init_penalties(llama_vocab_n_tokens(vocab), kRepeatWindow, repeat, frequency, presence));
+    llama_sampler_chain_add(chain.get(),
+                            llama_sampler_init_penalties(llama_vocab_n_tokens(vocab), kRepeatWindow, repeat,
+                                                         frequency, presence));
   }
   const auto temperature = static_cast<float>(sampling.temperature.value_or(options.temperature));
   if (temperature <= 0) {
@@ -143,7 +155,8 @@ Result<SamplerHandle> LlamaChat::Impl::sampler(const Generation& generation) con
     return chain;
   }
   llama_sampler_chain_add(chain.get(), llama_sampler_init_top_k(kTopK));
-  llama_sampler_chain_add(chain.get(), llama_sampler_init_top_p(static_cast<float>(sampling.top_p.value_or(kTopP)), 1));
+  llama_sampler_chain_add(chain.get(),
+                          llama_sampler_init_top_p(static_cast<float>(sampling.top_p.value_or(kTopP)), 1));
   llama_sampler_chain_add(chain.get(), llama_sampler_init_temp(temperature));
   llama_sampler_chain_add(chain.get(), llama_sampler_init_dist(sampling.seed.value_or(LLAMA_DEFAULT_SEED)));
   return chain;
@@ -161,7 +174,8 @@ Result<std::unique_ptr<LlamaChat>> LlamaChat::create(const std::string& path, Ll
   impl->vocab = llama_model_get_vocab(impl->model.get());
   const auto trained = static_cast<std::size_t>(std::max(0, llama_model_n_ctx_train(impl->model.get())));
   auto params = llama_context_default_params();
-  params.n_ctx = static_cast<std::uint32_t>(trained == 0 ? options.context_tokens : std::min(options.context_tokens, trained));
+  params.n_ctx = static_cast<std::uint32_t>(trained == 0 ? options.context_tokens
+                                                         : std::min(options.context_tokens, trained));
   params.n_batch = kPromptBatchTokens;
   params.n_ubatch = kPromptBatchTokens;
   params.n_threads = options.threads;
@@ -171,7 +185,8 @@ Result<std::unique_ptr<LlamaChat>> LlamaChat::create(const std::string& path, Ll
   params.abort_callback = [](void* state) { return static_cast<Impl*>(state)->stop.stop_requested(); };
   params.abort_callback_data = impl.get();
   impl->context.reset(llama_init_from_model(impl->model.get(), params));
-  if (!impl->context) return fail(Code::kInternal, "no memory for a context of {} tokens of {}", params.n_ctx, path);
+  if (!impl->context)
+    return fail(Code::kInternal, "no memory for a context of {} tokens of {}", params.n_ctx, path);
   impl->limit = llama_n_ctx(impl->context.get());
   return std::unique_ptr<LlamaChat>(new LlamaChat(std::move(impl)));
 }
@@ -184,11 +199,13 @@ Result<std::size_t> LlamaChat::prompt_tokens(std::span<const Turn> turns) const 
   return tokens->size();
 }
 
-Result<Answer> LlamaChat::generate(std::span<const Turn> turns, const Generation& generation, const TextSink& sink, std::stop_token stop) {
+Result<Answer> LlamaChat::generate(std::span<const Turn> turns, const Generation& generation,
+                                   const TextSink& sink, std::stop_token stop) {
   auto& impl = *impl_;
   auto tokens = impl.prompt(turns);
   if (!tokens) return fail(tokens.error());
-  if (tokens->empty() || tokens->size() + kLeastRoom > impl.limit) return too_long(tokens->size(), impl.limit);
+  if (tokens->empty() || tokens->size() + kLeastRoom > impl.limit)
+    return too_long(tokens->size(), impl.limit);
   auto sampler = impl.sampler(generation);
   if (!sampler) return fail(sampler.error());
 
@@ -196,14 +213,16 @@ Result<Answer> LlamaChat::generate(std::span<const Turn> turns, const Generation
   auto cached = impl.feed(*tokens);
   if (!cached) return fail(cached.error());
 
-  Answer answer{.usage = {.prompt_tokens = tokens->size(), .cached_tokens = *cached}, .finish = Finish::kLength};
+  Answer answer{.usage = {.prompt_tokens = tokens->size(), .cached_tokens = *cached},
+                .finish = Finish::kLength};
   TextStream stream(generation.sampling.stop);
   const auto show = [&](std::string text) {
     if (text.empty()) return;
     sink(text);
     answer.text += text;
   };
-  const auto most = std::min(generation.sampling.max_tokens.value_or(kPlainAnswerTokens), impl.limit - tokens->size());
+  const auto most =
+      std::min(generation.sampling.max_tokens.value_or(kPlainAnswerTokens), impl.limit - tokens->size());
   while (answer.usage.completion_tokens < most) {
     if (impl.stop.stop_requested()) return fail(Code::kCancelled, "cancelled");
     llama_token token = llama_sampler_sample(sampler->get(), impl.context.get(), -1);

@@ -9,8 +9,8 @@ namespace chela::infer {
 
 struct LlamaChatOptions {
   int threads = 1;
-  std::size_t context_tokens = 0;   // at most; what the model was trained for is the other bound
-  float temperature = 0.7F;         // when the request says none
+  std::size_t context_tokens = 0;  // at most; what the model was trained for is the other bound
+  float temperature = 0.7F;        // when the request says none
   float repeat_penalty = 1.0F;
 };
 
@@ -21,7 +21,8 @@ class LlamaChat final : public ChatModel {
 
   Result<std::size_t> prompt_tokens(std::span<const Turn> turns) const override;
   std::size_t context_tokens() const override;
-  Result<Answer> generate(std::span<const Turn> turns, const Generation& generation, const TextSink& sink, std::stop_token stop) override;
+  Result<Answer> generate(std::span<const Turn> turns, const Generation& generation, const TextSink& sink,
+                          std::stop_token stop) override;
 
  private:
   struct Impl;

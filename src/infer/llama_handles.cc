@@ -18,7 +18,8 @@ void print_nothing(ggml_log_level, const char*, void*) {}
 
 Result<ModelHandle> load_model(const std::string& path) {
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return fail(Code::kNotFound, "there is no model file {}", path);
+  if (!std::filesystem::is_regular_file(path, ignored))
+    return fail(Code::kNotFound, "there is no model file {}", path);
   static std::once_flag started;
   std::call_once(started, llama_backend_init);
   auto params = llama_model_default_params();
@@ -27,17 +28,21 @@ Result<ModelHandle> load_model(const std::string& path) {
   llama_log_set(print_errors, nullptr);
   ModelHandle model(llama_model_load_from_file(path.c_str(), params));
   llama_log_set(print_nothing, nullptr);
-  if (!model) return fail(Code::kUnprocessable, "{} cannot be loaded: it is no complete GGUF file of a known kind", path);
+  if (!model)
+    return fail(Code::kUnprocessable, "{} cannot be loaded: it is no complete GGUF file of a known kind",
+                path);
   return model;
 }
 
 std::vector<llama_token> tokens_of(const llama_vocab* vocab, std::string_view text, SpecialTokens special) {
   const bool parse = special == SpecialTokens::kParse;
   std::vector<llama_token> tokens(text.size() + 8);
-  auto count = llama_tokenize(vocab, text.data(), static_cast<int32_t>(text.size()), tokens.data(), static_cast<int32_t>(tokens.size()), true, parse);
+  auto count = llama_tokenize(vocab, text.data(), static_cast<int32_t>(text.size()), tokens.data(),
+                              static_cast<int32_t>(tokens.size()), true, parse);
   if (count < 0) {
     tokens.resize(static_cast<std::size_t>(-count));
-    count = llama_tokenize(vocab, text.data(), static_cast<int32_t>(text.size()), tokens.data(), static_cast<int32_t>(tokens.size()), true, parse);
+    count = llama_tokenize(vocab, text.data(), static_cast<int32_t>(text.size()), tokens.data(),
+                           static_cast<int32_t>(tokens.size()), true, parse);
   }
   tokens.resize(static_cast<std::size_t>(std::max(count, 0)));
   return tokens;

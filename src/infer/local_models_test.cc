@@ -18,7 +18,8 @@ class LocalModels : public testing::Test {
     const char* home = std::getenv("HOME");
     models_ = std::filesystem::path(home == nullptr ? "/" : home) / ".cache/chela/models";
     for (const auto file : {kSmallFile, kEmbedderFile}) {
-      if (!std::filesystem::exists(models_ / file)) GTEST_SKIP() << models_ / file << " is not there; ./dev setup fetches it";
+      if (!std::filesystem::exists(models_ / file))
+        GTEST_SKIP() << models_ / file << " is not there; ./dev test fetches it";
     }
     host_ = std::make_unique<ModelHost>(ModelHostOptions{.models = models_, .threads = 1});
   }
@@ -41,7 +42,8 @@ class LocalModels : public testing::Test {
       if (got.first == fields[0] && fits(fields[1], got.second)) {
         ++out.right;
       } else {
-        out.misses += fmt::format("  {} -> {} {} | {}\n", fields[0], got.first, json::write(got.second), fields[2]);
+        out.misses +=
+            fmt::format("  {} -> {} {} | {}\n", fields[0], got.first, json::write(got.second), fields[2]);
       }
     }
     return out;
@@ -52,14 +54,20 @@ class LocalModels : public testing::Test {
     const auto route = (*host_->router())->route(text, request.cues, own_tools());
     if (!route) return {route.error().message, {}};
     switch (route->kind) {
-      case Route::Kind::kChat: return {"none", {}};
-      case Route::Kind::kAbout: return {"about", {}};
-      case Route::Kind::kAsk: return {"ask", {}};
-      case Route::Kind::kNoShell: return {"no shell", {}};
-      case Route::Kind::kTool: break;
+      case Route::Kind::kChat:
+        return {"none", {}};
+      case Route::Kind::kAbout:
+        return {"about", {}};
+      case Route::Kind::kAsk:
+        return {"ask", {}};
+      case Route::Kind::kNoShell:
+        return {"no shell", {}};
+      case Route::Kind::kTool:
+        break;
     }
     const auto filled = rules_.fill(route->tool, request);
-    if (const auto* question = std::get_if<Question>(&filled)) return {route->tool + " asks", json::Value(question->text)};
+    if (const auto* question = std::get_if<Question>(&filled))
+      return {route->tool + " asks", json::Value(question->text)};
     return {route->tool, std::get<json::Value>(filled)};
   }
 
@@ -69,9 +77,12 @@ class LocalModels : public testing::Test {
     if (!wanted || wanted->as_object() == nullptr) return false;
     for (const auto& [key, value] : *wanted->as_object()) {
       const bool part = key.ends_with('~');
-      const auto* found = got.find(part ? std::string_view(key).substr(0, key.size() - 1) : std::string_view(key));
+      const auto* found =
+          got.find(part ? std::string_view(key).substr(0, key.size() - 1) : std::string_view(key));
       if (found == nullptr) return false;
-      if (part ? !strings::lower(*found->as_string()).contains(strings::lower(*value.as_string())) : !(*found == value)) return false;
+      if (part ? !strings::lower(*found->as_string()).contains(strings::lower(*value.as_string()))
+               : !(*found == value))
+        return false;
     }
     return true;
   }
@@ -101,7 +112,8 @@ TEST_F(LocalModels, RouteFreelyWordedRequests) {
 TEST_F(LocalModels, EmbeddingsAreUnitVectorsByMeaning) {
   auto embedder = host_->embedder();
   ASSERT_TRUE(embedder);
-  const std::vector<std::string> texts = {"When is my dentist?", "my dentist is on Friday", "the car is blue", std::string(20'000, 'a')};
+  const std::vector<std::string> texts = {"When is my dentist?", "my dentist is on Friday", "the car is blue",
+                                          std::string(20'000, 'a')};
   const auto vectors = (*embedder)->embed(texts);
   ASSERT_TRUE(vectors);
   ASSERT_EQ(vectors->size(), 4U);
@@ -113,7 +125,8 @@ TEST_F(LocalModels, EmbeddingsAreUnitVectorsByMeaning) {
 TEST_F(LocalModels, ChatStreamsAndReusesThePrefix) {
   auto chat = host_->chat();
   ASSERT_TRUE(chat);
-  std::vector<Turn> turns = {{Role::kSystem, "You are a helpful AI assistant."}, {Role::kUser, "What is the capital of France?"}};
+  std::vector<Turn> turns = {{Role::kSystem, "You are a helpful AI assistant."},
+                             {Role::kUser, "What is the capital of France?"}};
   std::string shown;
   const Generation generation{.sampling = {.temperature = 0, .max_tokens = 24}, .grammar = {}};
   const auto first = (*chat)->generate(turns, generation, [&](std::string_view text) { shown += text; }, {});
@@ -133,16 +146,18 @@ TEST_F(LocalModels, ChatEndsWithinATokenOfAStopRequest) {
   std::stop_source source;
   std::size_t pieces = 0;
   const std::vector<Turn> turns = {{Role::kUser, "Write a long story about a dragon."}};
-  const auto answer = (*chat)->generate(turns, {.sampling = {.max_tokens = 400}, .grammar = {}},
-                                        [&](std::string_view) {
-                                          if (++pieces == 3) source.request_stop();
-                                        },
-                                        source.get_token());
+  const auto answer = (*chat)->generate(
+      turns, {.sampling = {.max_tokens = 400}, .grammar = {}},
+      [&](std::string_view) {
+        if (++pieces == 3) source.request_stop();
+      },
+      source.get_token());
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, Code::kCancelled);
   EXPECT_EQ(pieces, 3U);
   // The interrupted cache is good for the next request.
-  EXPECT_TRUE((*chat)->generate(turns, {.sampling = {.max_tokens = 4}, .grammar = {}}, [](std::string_view) {}, {}));
+  EXPECT_TRUE(
+      (*chat)->generate(turns, {.sampling = {.max_tokens = 4}, .grammar = {}}, [](std::string_view) {}, {}));
 }
 
 TEST_F(LocalModels, ControlTokensInATextOpenNoTurn) {
@@ -158,9 +173,10 @@ TEST_F(LocalModels, ControlTokensInATextOpenNoTurn) {
 
 TEST_F(LocalModels, AForeignToolGetsWordsOfTheRequest) {
   SmallModel model(*host_, parse_places(builtin_places()), [] { return std::string("call_1"); });
-  ChatRequest request{.model = "local/small",
-                      .messages = {{.role = Role::kUser, .content = "play Bohemian Rhapsody please"}},
-                      .tools = {tool("play_music", {"title"}, {}, "Play a song or an artist on the speakers.")}};
+  ChatRequest request{
+      .model = "local/small",
+      .messages = {{.role = Role::kUser, .content = "play Bohemian Rhapsody please"}},
+      .tools = {tool("play_music", {"title"}, {}, "Play a song or an artist on the speakers.")}};
   const auto answer = model.answer(request, [](std::string_view) {}, {});
   ASSERT_TRUE(answer) << answer.error().message;
   ASSERT_EQ(answer->tool_calls.size(), 1U) << answer->text;

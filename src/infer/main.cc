@@ -21,7 +21,8 @@ using namespace chela;
 
 constexpr std::string_view kUsage =
     "usage: chela-infer --socket PATH --models DIR [--idle-seconds N] [--threads N] [--parent-pid PID]\n"
-    "Serves local models as an OpenAI-compatible HTTP server on a Unix socket. Ends after N seconds without a chat or embedding request\n"
+    "Serves local models as an OpenAI-compatible HTTP server on a Unix socket. Ends after N seconds without "
+    "a chat or embedding request\n"
     "(600), with SIGTERM, and when the process PID (its parent) ends; --parent-pid 0 watches none.\n";
 
 constexpr int kMaxThreads = 64;
@@ -37,7 +38,9 @@ struct Arguments {
 
 Result<int> number(std::string_view name, std::string_view text, int low, int high) {
   const auto value = strings::parse_int<int>(text);
-  if (!value || *value < low || *value > high) return fail(Code::kInvalidArgument, "{} must be a whole number from {} to {}, not \"{}\"", name, low, high, text);
+  if (!value || *value < low || *value > high)
+    return fail(Code::kInvalidArgument, "{} must be a whole number from {} to {}, not \"{}\"", name, low,
+                high, text);
   return *value;
 }
 
@@ -63,7 +66,8 @@ Result<Arguments> parse(int count, char** values) {
     }
     if (!parsed) return fail(parsed.error());
   }
-  if (out.socket.empty() || out.models.empty()) return fail(Code::kInvalidArgument, "--socket and --models are needed");
+  if (out.socket.empty() || out.models.empty())
+    return fail(Code::kInvalidArgument, "--socket and --models are needed");
   return out;
 }
 
@@ -80,7 +84,8 @@ Task<> stop_with_parent(os::Poller& poller, int fd, infer::Server& server, std::
   if (co_await poller.readable(fd, std::move(stop))) server.stop();
 }
 
-Task<Result<>> serve(runtime::AsioLoop& loop, os::Poller& poller, infer::Server& server, Arguments arguments) {
+Task<Result<>> serve(runtime::AsioLoop& loop, os::Poller& poller, infer::Server& server,
+                     Arguments arguments) {
   runtime::TaskGroup watches(loop);
   os::Fd parent;
   if (arguments.parent != 0) {
@@ -104,9 +109,11 @@ Result<> run(Arguments arguments) {
   runtime::AsioLoop loop;
   auto poller = os::Poller::create(loop);
   if (!poller) return fail(poller.error());
-  infer::Server server(loop, {.host = {.models = arguments.models, .threads = arguments.threads}, .idle = std::chrono::seconds(arguments.idle_seconds)});
+  infer::Server server(loop, {.host = {.models = arguments.models, .threads = arguments.threads},
+                              .idle = std::chrono::seconds(arguments.idle_seconds)});
   if (auto listening = server.listen(arguments.socket); !listening) return listening;
-  fmt::print(stderr, "chela-infer: listening on {}, models in {}, {} thread(s)\n", arguments.socket, arguments.models, arguments.threads);
+  fmt::print(stderr, "chela-infer: listening on {}, models in {}, {} thread(s)\n", arguments.socket,
+             arguments.models, arguments.threads);
   return runtime::block_on(loop, serve(loop, **poller, server, std::move(arguments)));
 }
 

@@ -13,13 +13,17 @@ constexpr float kNearTheBest = 0.12F;  // further sentences are quoted when they
 
 }  // namespace
 
-Result<std::vector<RankedSentence>> rank_sentences(SentenceEmbedder& embedder, std::string_view question, const std::vector<std::string>& sources, float least) {
+Result<std::vector<RankedSentence>> rank_sentences(SentenceEmbedder& embedder, std::string_view question,
+                                                   const std::vector<std::string>& sources, float least) {
   std::vector<RankedSentence> found;
   std::vector<std::string> texts = {std::string(question)};
   for (const auto& source : sources) {
     for (auto& sentence : sentences_of(source)) {
-      const bool known = std::any_of(found.begin(), found.end(), [&](const RankedSentence& other) { return other.text == sentence; });
-      if (known || sentence.ends_with('?') || words_of(sentence).size() < 2 || found.size() >= kMaxRankedSentences) continue;
+      const bool known = std::any_of(found.begin(), found.end(),
+                                     [&](const RankedSentence& other) { return other.text == sentence; });
+      if (known || sentence.ends_with('?') || words_of(sentence).size() < 2 ||
+          found.size() >= kMaxRankedSentences)
+        continue;
       texts.push_back(sentence);
       found.push_back({.text = std::move(sentence)});
     }
@@ -29,9 +33,12 @@ Result<std::vector<RankedSentence>> rank_sentences(SentenceEmbedder& embedder, s
   if (!vectors) return fail(vectors.error());
   const auto keywords = keywords_of(question);
   for (std::size_t i = 0; i < found.size(); ++i) {
-    found[i].score = similarity((*vectors)[0], (*vectors)[i + 1]) + kSharedWords * overlap(keywords, words_of(found[i].text));
+    found[i].score = similarity((*vectors)[0], (*vectors)[i + 1]) +
+                     kSharedWords * overlap(keywords, words_of(found[i].text));
   }
-  std::sort(found.begin(), found.end(), [](const RankedSentence& a, const RankedSentence& b) { return a.score != b.score ? a.score > b.score : a.text < b.text; });
+  std::sort(found.begin(), found.end(), [](const RankedSentence& a, const RankedSentence& b) {
+    return a.score != b.score ? a.score > b.score : a.text < b.text;
+  });
   const float bar = std::max(least, found.front().score - kNearTheBest);
   std::erase_if(found, [&](const RankedSentence& sentence) { return sentence.score < bar; });
   if (found.size() > kMaxQuotedMemories) found.resize(kMaxQuotedMemories);

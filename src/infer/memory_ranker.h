@@ -20,6 +20,7 @@ inline constexpr float kSurelyRelevant = 0.65F;
 
 // The sentences of `sources` that reach `least`, best first, at most kMaxQuotedMemories, and only those near the best. Questions among
 // the sources answer nothing and are left out.
-Result<std::vector<RankedSentence>> rank_sentences(SentenceEmbedder& embedder, std::string_view question, const std::vector<std::string>& sources, float least);
+Result<std::vector<RankedSentence>> rank_sentences(SentenceEmbedder& embedder, std::string_view question,
+                                                   const std::vector<std::string>& sources, float least);
 
 }  // namespace chela::infer

@@ -14,7 +14,8 @@ constexpr float kSmallTemperature = 0.2F;    // measured best for the 135M model
 constexpr float kSmallRepeatPenalty = 1.1F;  // it loops without
 
 Failure not_installed(std::string_view id, const std::filesystem::path& file) {
-  return fail(Code::kUnavailable, "{} is not installed: there is no {}. Next step: chela models pull {}", id, file.string(), kSmallId);
+  return fail(Code::kUnavailable, "{} is not installed: there is no {}. Next step: chela models pull {}", id,
+              file.string(), kSmallId);
 }
 
 bool is_file(const std::filesystem::path& file) {
@@ -34,7 +35,8 @@ ModelHost::ModelHost(ModelHostOptions options) : options_(std::move(options)) {}
 std::vector<std::string> ModelHost::ids() const {
   std::vector<std::string> out;
   std::error_code error;
-  for (std::filesystem::directory_iterator it(options_.models, error), end; !error && it != end; it.increment(error)) {
+  for (std::filesystem::directory_iterator it(options_.models, error), end; !error && it != end;
+       it.increment(error)) {
     const auto name = it->path().filename().string();
     if (!name.ends_with(kExtension) || !is_file(it->path())) continue;
     if (name == kSmallFile) {
@@ -61,9 +63,11 @@ Result<> ModelHost::check(std::string_view id) const {
   if (std::find(known.begin(), known.end(), id) != known.end()) return {};
   // The two of the recipe say what to do about it.
   if (id == kSmallId || id == kEmbedderId) return not_installed(id, file_of(id));
-  return Failure(Error{.code = Code::kNotFound, .message = fmt::format("there is no model \"{}\"; GET /v1/models lists those that there are", id)}
-                     .with("code", "model_not_found")
-                     .with("param", "model"));
+  return Failure(
+      Error{.code = Code::kNotFound,
+            .message = fmt::format("there is no model \"{}\"; GET /v1/models lists those that there are", id)}
+          .with("code", "model_not_found")
+          .with("param", "model"));
 }
 
 Result<SentenceEmbedder*> ModelHost::embedder() {
@@ -94,7 +98,10 @@ Result<ChatModel*> ModelHost::chat() {
   if (!chat_) {
     const auto file = file_of(kSmallId);
     if (!is_file(file)) return not_installed(kSmallId, file);
-    auto loaded = LlamaChat::create(file.string(), {.threads = options_.threads, .context_tokens = kSmallContextTokens, .temperature = kSmallTemperature, .repeat_penalty = kSmallRepeatPenalty});
+    auto loaded = LlamaChat::create(file.string(), {.threads = options_.threads,
+                                                    .context_tokens = kSmallContextTokens,
+                                                    .temperature = kSmallTemperature,
+                                                    .repeat_penalty = kSmallRepeatPenalty});
     if (!loaded) return fail(loaded.error());
     chat_ = *std::move(loaded);
   }
@@ -105,7 +112,8 @@ Result<ChatModel*> ModelHost::other(std::string_view id) {
   if (other_ && other_id_ == id) return other_.get();
   if (auto known = check(id); !known) return fail(known.error());
   other_.reset();  // before the next one takes its memory
-  auto loaded = LlamaChat::create(file_of(id).string(), {.threads = options_.threads, .context_tokens = kPlainContextTokens});
+  auto loaded = LlamaChat::create(file_of(id).string(),
+                                  {.threads = options_.threads, .context_tokens = kPlainContextTokens});
   if (!loaded) return fail(loaded.error());
   other_ = *std::move(loaded);
   other_id_ = id;

@@ -29,7 +29,7 @@ struct Answer {
 
 // What is the same in all chunks of one answer.
 struct ReplyHead {
-  std::string id;     // "chatcmpl-..."
+  std::string id;  // "chatcmpl-..."
   std::string model;
   std::int64_t created = 0;  // seconds
 };
@@ -45,7 +45,8 @@ std::string usage_chunk(const ReplyHead& head, const Usage& usage);
 std::string error_chunk(const Error& error);
 std::string_view done_chunk();
 
-json::Value embedding_list(std::string_view model, const std::vector<Embedding>& vectors, std::size_t tokens, std::string_view encoding);
+json::Value embedding_list(std::string_view model, const std::vector<Embedding>& vectors, std::size_t tokens,
+                           std::string_view encoding);
 
 json::Value model_list(const std::vector<std::string>& ids, std::int64_t created);
 

@@ -10,12 +10,13 @@ namespace chela::infer {
 namespace {
 
 constexpr std::size_t kNeighbours = 5;
-constexpr float kLeastLikeness = 0.30F;       // below it the nearest example says nothing
-constexpr float kLeastToolLikeness = 0.38F;   // the same for a description, which resembles requests less than examples do
-constexpr float kNamedBonus = 0.22F;          // times the share of the tool's own words that the request uses
-constexpr float kCueBonus = 0.12F;            // for labels whose cue is strong evidence in itself
-constexpr float kTie = 0.97F;                 // votes closer than this are a tie
-constexpr std::size_t kFewWords = 2;          // beside a sum, when only the sum is wanted
+constexpr float kLeastLikeness = 0.30F;  // below it the nearest example says nothing
+constexpr float kLeastToolLikeness =
+    0.38F;  // the same for a description, which resembles requests less than examples do
+constexpr float kNamedBonus = 0.22F;  // times the share of the tool's own words that the request uses
+constexpr float kCueBonus = 0.12F;    // for labels whose cue is strong evidence in itself
+constexpr float kTie = 0.97F;         // votes closer than this are a tie
+constexpr std::size_t kFewWords = 2;  // beside a sum, when only the sum is wanted
 
 const ToolSpec* offered(std::span<const ToolSpec> tools, std::string_view name) {
   for (const auto& tool : tools) {
@@ -38,7 +39,8 @@ bool has_phrase(std::string_view text, const std::string& phrase) {
 // "Use the calculator.", "with the get_weather tool"
 bool names_tool(std::string_view lower_request, const ToolSpec& tool) {
   for (const auto& name : {strings::lower(tool.name), words_of_name(tool.name)}) {
-    for (const std::string_view before : {"use ", "use the ", "using ", "using the ", "call ", "call the ", "with the ", "via "}) {
+    for (const std::string_view before :
+         {"use ", "use the ", "using ", "using the ", "call ", "call the ", "with the ", "via "}) {
       if (has_phrase(lower_request, std::string(before) + name)) return true;
     }
     for (const std::string_view after : {" tool", " function"}) {
@@ -51,25 +53,32 @@ bool names_tool(std::string_view lower_request, const ToolSpec& tool) {
 bool looks_like_folder(const Cues& cues) {
   if (!cues.path) return false;
   const auto& path = cues.path->path;
-  return path.ends_with('/') || (cues.folder && path.find('.', path.rfind('/') == std::string::npos ? 0 : path.rfind('/')) == std::string::npos);
+  return path.ends_with('/') ||
+         (cues.folder &&
+          path.find('.', path.rfind('/') == std::string::npos ? 0 : path.rfind('/')) == std::string::npos);
 }
 
 // The tool that the words name or spell out, if they do.
-std::optional<Route> by_rule(std::string_view lower_request, const Cues& cues, std::span<const ToolSpec> tools) {
+std::optional<Route> by_rule(std::string_view lower_request, const Cues& cues,
+                             std::span<const ToolSpec> tools) {
   for (const auto& tool : tools) {
     if (names_tool(lower_request, tool)) return call(tool.name);
   }
   const auto can = [&](std::string_view name) { return offered(tools, name) != nullptr; };
   if (!cues.run.empty() && can("shell")) return call("shell");
   if (!cues.echo.empty() && can("echo")) return call("echo");
-  if (cues.json && lower_request.find_first_of("{[") != std::string_view::npos && can("json")) return call("json");
+  if (cues.json && lower_request.find_first_of("{[") != std::string_view::npos && can("json"))
+    return call("json");
   if (cues.path && cues.write_verb && can("write_file")) return call("write_file");
   if (cues.store && can("memory_write")) return call("memory_write");
-  if (cues.arithmetic && cues.arithmetic->words_left <= kFewWords && can("calculator")) return call("calculator");
+  if (cues.arithmetic && cues.arithmetic->words_left <= kFewWords && can("calculator"))
+    return call("calculator");
   if (looks_like_folder(cues) && can("list_dir")) return call("list_dir");
   if (cues.path && cues.read_verb && can("read_file")) return call("read_file");
-  if ((cues.all_memory || (cues.daily && (cues.question || cues.read_verb))) && can("memory_read")) return call("memory_read");
-  if (cues.path && strings::trim(lower_request).find(' ') == std::string_view::npos && can("read_file") && can("write_file")) {
+  if ((cues.all_memory || (cues.daily && (cues.question || cues.read_verb))) && can("memory_read"))
+    return call("memory_read");
+  if (cues.path && strings::trim(lower_request).find(' ') == std::string_view::npos && can("read_file") &&
+      can("write_file")) {
     return Route{.kind = Route::Kind::kAsk, .tool = "read_file", .other = "write_file"};
   }
   return std::nullopt;
@@ -93,7 +102,8 @@ bool possible(std::string_view label, const Cues& cues) {
 }
 
 float bonus(std::string_view label, const Cues& cues) {
-  if (label == "calculator" || label == "read_file" || label == "write_file" || label == "list_dir") return kCueBonus;
+  if (label == "calculator" || label == "read_file" || label == "write_file" || label == "list_dir")
+    return kCueBonus;
   if (label == "memory_search" && cues.question && cues.personal) return kCueBonus / 2;
   return 0;
 }
@@ -103,7 +113,8 @@ float bonus(std::string_view label, const Cues& cues) {
 Router::Router(SentenceEmbedder& embedder, std::vector<Example> examples, std::vector<Embedding> vectors)
     : embedder_(embedder), examples_(std::move(examples)), vectors_(std::move(vectors)) {}
 
-Result<std::unique_ptr<Router>> Router::create(SentenceEmbedder& embedder, std::vector<Example> examples, const std::filesystem::path& cache) {
+Result<std::unique_ptr<Router>> Router::create(SentenceEmbedder& embedder, std::vector<Example> examples,
+                                               const std::filesystem::path& cache) {
   std::vector<std::string> texts;
   texts.reserve(examples.size());
   for (const auto& example : examples) texts.push_back(masked(example.phrase));
@@ -168,15 +179,18 @@ Result<Route> Router::nearest(std::string_view request, const Cues& cues, std::s
   if (near.empty() || near.front().score < kLeastLikeness) return Route{};
 
   std::map<std::string_view, float> votes;
-  for (const auto& neighbour : near) votes[neighbour.label] += std::pow(std::max(0.0F, neighbour.score), 4.0F);
+  for (const auto& neighbour : near)
+    votes[neighbour.label] += std::pow(std::max(0.0F, neighbour.score), 4.0F);
   std::vector<Neighbour> ranked;
   for (const auto& [label, vote] : votes) ranked.push_back({vote, label});
-  std::sort(ranked.begin(), ranked.end(), [](const Neighbour& a, const Neighbour& b) { return a.score > b.score; });
+  std::sort(ranked.begin(), ranked.end(),
+            [](const Neighbour& a, const Neighbour& b) { return a.score > b.score; });
   const auto best = ranked.front().label;
   if (best == "none") return Route{};
   if (best == "about") return Route{.kind = Route::Kind::kAbout};
   if (best == "shell" && offered(tools, "shell") == nullptr) return Route{.kind = Route::Kind::kNoShell};
-  if (ranked.size() > 1 && ranked[1].score > kTie * ranked[0].score && ranked[1].label != "none" && ranked[1].label != "about" && ranked[1].label != "shell") {
+  if (ranked.size() > 1 && ranked[1].score > kTie * ranked[0].score && ranked[1].label != "none" &&
+      ranked[1].label != "about" && ranked[1].label != "shell") {
     return Route{.kind = Route::Kind::kAsk, .tool = std::string(best), .other = std::string(ranked[1].label)};
   }
   return call(best);

@@ -34,7 +34,8 @@ struct Route {
 // Lives on the inference thread. The embedder must outlive it.
 class Router {
  public:
-  static Result<std::unique_ptr<Router>> create(SentenceEmbedder& embedder, std::vector<Example> examples, const std::filesystem::path& cache);
+  static Result<std::unique_ptr<Router>> create(SentenceEmbedder& embedder, std::vector<Example> examples,
+                                                const std::filesystem::path& cache);
 
   // `request` has plain quotes and at most kMaxRoutedBytes.
   Result<Route> route(std::string_view request, const Cues& cues, std::span<const ToolSpec> tools);
@@ -55,7 +56,8 @@ class Router {
   SentenceEmbedder& embedder_;
   std::vector<Example> examples_;
   std::vector<Embedding> vectors_;
-  std::map<std::string, std::vector<Embedding>> tool_vectors_;  // by what was embedded; emptied when kMaxCachedToolVectors are in it
+  std::map<std::string, std::vector<Embedding>>
+      tool_vectors_;  // by what was embedded; emptied when kMaxCachedToolVectors are in it
 };
 
 }  // namespace chela::infer

@@ -56,7 +56,9 @@ TEST_F(Routing, OnlyOfferedToolsAreChosen) {
 }
 
 TEST_F(Routing, AForeignToolIsMatchedByNameAndDescription) {
-  const std::vector<ToolSpec> tools = {tool("get_weather", {"city"}, {}, "Get the current weather for a city."), tool("play_music", {"title"}, {}, "Play a song.")};
+  const std::vector<ToolSpec> tools = {
+      tool("get_weather", {"city"}, {}, "Get the current weather for a city."),
+      tool("play_music", {"title"}, {}, "Play a song.")};
   EXPECT_EQ(route("what is the current weather in Paris", tools).tool, "get_weather");
   EXPECT_EQ(route("play a song", tools).tool, "play_music");
   EXPECT_EQ(route("use play_music for me", tools).tool, "play_music");
@@ -76,7 +78,8 @@ TEST_F(Routing, ABareFileNameIsAmbiguous) {
 
 TEST_F(Routing, ManyToolsStayWithinTheCache) {
   for (std::size_t i = 0; i < kMaxCachedToolVectors + 10; ++i) {
-    const std::vector<ToolSpec> tools = {tool("tool_" + std::to_string(i), {}, {}, "Does something special.")};
+    const std::vector<ToolSpec> tools = {
+        tool("tool_" + std::to_string(i), {}, {}, "Does something special.")};
     EXPECT_EQ(route("tell me a story about a dragon", tools).kind, Route::Kind::kChat);
   }
 }

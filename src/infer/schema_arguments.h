@@ -15,7 +15,8 @@ namespace chela::infer {
 
 // Chooses the words for these string parameters; a JSON object, or nothing when no model is there. Values that are not in the request
 // are not taken.
-using SpanChooser = std::function<Result<std::optional<json::Value>>(const ToolSpec& tool, std::string_view request, const std::vector<std::string>& keys)>;
+using SpanChooser = std::function<Result<std::optional<json::Value>>(
+    const ToolSpec& tool, std::string_view request, const std::vector<std::string>& keys)>;
 
 // Arguments that fit the schema as far as it is understood here (type, enum, required), or a question for what is missing.
 Result<Filled> fill_by_schema(const ToolSpec& tool, const Request& request, const SpanChooser& choose);

@@ -98,7 +98,8 @@ Result<std::unique_ptr<SentenceModel>> SentenceModel::create(const std::string& 
   impl->vocab = llama_model_get_vocab(impl->model.get());
   impl->dimensions = static_cast<std::size_t>(llama_model_n_embd(impl->model.get()));
   std::error_code ignored;
-  impl->identity = std::filesystem::path(path).filename().string() + ":" + std::to_string(std::filesystem::file_size(path, ignored));
+  impl->identity = std::filesystem::path(path).filename().string() + ":" +
+                   std::to_string(std::filesystem::file_size(path, ignored));
   return std::unique_ptr<SentenceModel>(new SentenceModel(std::move(impl)));
 }
 
@@ -110,17 +111,21 @@ Result<std::vector<Embedding>> SentenceModel::embed(std::span<const std::string>
     batch.clear();
     for (std::size_t i = out.size(); i < texts.size() && batch.add(impl_->tokens(texts[i])); ++i) {
     }
-    if (llama_decode(impl_->context.get(), batch.raw()) != 0) return fail(Code::kInternal, "the embedding model could not compute {} texts", batch.texts());
+    if (llama_decode(impl_->context.get(), batch.raw()) != 0)
+      return fail(Code::kInternal, "the embedding model could not compute {} texts", batch.texts());
     for (std::size_t i = 0; i < batch.texts(); ++i) {
       const float* values = llama_get_embeddings_seq(impl_->context.get(), static_cast<llama_seq_id>(i));
-      if (values == nullptr) return fail(Code::kUnprocessable, "the embedding model pools no sentences; use a sentence model");
+      if (values == nullptr)
+        return fail(Code::kUnprocessable, "the embedding model pools no sentences; use a sentence model");
       out.push_back(normalised(values, impl_->dimensions));
     }
   }
   return out;
 }
 
-std::size_t SentenceModel::count_tokens(std::string_view text) const { return tokens_of(impl_->vocab, text, SpecialTokens::kAsText).size(); }
+std::size_t SentenceModel::count_tokens(std::string_view text) const {
+  return tokens_of(impl_->vocab, text, SpecialTokens::kAsText).size();
+}
 std::string_view SentenceModel::identity() const { return impl_->identity; }
 std::size_t SentenceModel::dimensions() const { return impl_->dimensions; }
 

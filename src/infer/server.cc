@@ -17,18 +17,22 @@ net::HttpResponse json_response(int status, const json::Value& body) {
 
 void refuse(net::Exchange& exchange, const Error& error) {
   auto response = json_response(error_status(error), error_body(error));
-  if (error.retry_after) response.headers.add("Retry-After", std::to_string(std::chrono::ceil<std::chrono::seconds>(*error.retry_after).count()));
+  if (error.retry_after)
+    response.headers.add("Retry-After",
+                         std::to_string(std::chrono::ceil<std::chrono::seconds>(*error.retry_after).count()));
   exchange.reply(std::move(response));
 }
 
 Error busy() {
   return Error{.code = Code::kRateLimited,
-               .message = fmt::format("{} requests wait for the local model already; try again shortly", kMaxQueuedRequests),
+               .message = fmt::format("{} requests wait for the local model already; try again shortly",
+                                      kMaxQueuedRequests),
                .retry_after = std::chrono::seconds(1)};
 }
 
 Failure wrong(std::string param, std::string message) {
-  return Failure(Error{.code = Code::kInvalidArgument, .message = std::move(message)}.with("param", std::move(param)));
+  return Failure(
+      Error{.code = Code::kInvalidArgument, .message = std::move(message)}.with("param", std::move(param)));
 }
 
 struct EmbeddingRequest {
@@ -39,24 +43,33 @@ struct EmbeddingRequest {
 
 Result<EmbeddingRequest> parse_embedding_request(const json::Value& body) {
   if (!body.is_object()) return wrong("", "the body must be a JSON object");
-  EmbeddingRequest out{.model = body.string_or("model"), .inputs = {}, .encoding = body.string_or("encoding_format", "float")};
+  EmbeddingRequest out{
+      .model = body.string_or("model"), .inputs = {}, .encoding = body.string_or("encoding_format", "float")};
   if (out.model.empty()) return wrong("model", "model must be the id of a model; GET /v1/models lists them");
-  if (out.model != kEmbedderId) return wrong("model", fmt::format("embeddings are made by {}, not by \"{}\"", kEmbedderId, out.model));
-  if (out.encoding != "float" && out.encoding != "base64") return wrong("encoding_format", fmt::format("encoding_format \"{}\" is unknown: expected float or base64", out.encoding));
+  if (out.model != kEmbedderId)
+    return wrong("model", fmt::format("embeddings are made by {}, not by \"{}\"", kEmbedderId, out.model));
+  if (out.encoding != "float" && out.encoding != "base64")
+    return wrong("encoding_format",
+                 fmt::format("encoding_format \"{}\" is unknown: expected float or base64", out.encoding));
   const auto* input = body.find("input");
   if (input != nullptr && input->is_string()) {
     out.inputs.push_back(*input->as_string());
   } else if (input != nullptr && input->as_array() != nullptr) {
     for (const auto& entry : *input->as_array()) {
-      if (entry.as_string() == nullptr) return wrong("input", "input must hold strings; token numbers are not supported");
+      if (entry.as_string() == nullptr)
+        return wrong("input", "input must hold strings; token numbers are not supported");
       out.inputs.push_back(*entry.as_string());
     }
   }
   if (out.inputs.empty()) return wrong("input", "input must be a string or an array of strings");
-  if (out.inputs.size() > kMaxEmbeddingInputs) return wrong("input", fmt::format("{} inputs are more than the {} that are allowed", out.inputs.size(), kMaxEmbeddingInputs));
+  if (out.inputs.size() > kMaxEmbeddingInputs)
+    return wrong("input", fmt::format("{} inputs are more than the {} that are allowed", out.inputs.size(),
+                                      kMaxEmbeddingInputs));
   for (const auto& text : out.inputs) {
     if (text.empty()) return wrong("input", "an input is empty");
-    if (text.size() > kMaxEmbeddingInputBytes) return wrong("input", fmt::format("an input has {} bytes; at most {} are allowed", text.size(), kMaxEmbeddingInputBytes));
+    if (text.size() > kMaxEmbeddingInputBytes)
+      return wrong("input", fmt::format("an input has {} bytes; at most {} are allowed", text.size(),
+                                        kMaxEmbeddingInputBytes));
   }
   return out;
 }
@@ -64,12 +77,17 @@ Result<EmbeddingRequest> parse_embedding_request(const json::Value& body) {
 // local/small takes its own path; another model gets the messages as they are.
 Result<std::vector<Turn>> plain_turns(const ChatRequest& request) {
   if (!request.tools.empty() && request.tool_choice != ToolChoice::kNone) {
-    return Failure(Error{.code = Code::kUnsupported, .message = fmt::format("{} has no tool calls here; leave tools out, or use {}", request.model, kSmallId)}.with("param", "tools"));
+    return Failure(Error{.code = Code::kUnsupported,
+                         .message = fmt::format("{} has no tool calls here; leave tools out, or use {}",
+                                                request.model, kSmallId)}
+                       .with("param", "tools"));
   }
   std::vector<Turn> turns;
   for (const auto& message : request.messages) {
     if (message.role == Role::kTool || !message.tool_calls.empty()) {
-      return Failure(Error{.code = Code::kUnsupported, .message = fmt::format("{} reads no tool results here", request.model)}.with("param", "messages"));
+      return Failure(Error{.code = Code::kUnsupported,
+                           .message = fmt::format("{} reads no tool results here", request.model)}
+                         .with("param", "messages"));
     }
     turns.push_back({message.role, message.content});
   }
@@ -81,10 +99,16 @@ Result<std::vector<Turn>> plain_turns(const ChatRequest& request) {
 // What the inference thread and the loop share of one chat. Text goes through `pending`, so that pieces that come faster than the
 // loop turns leave in one chunk, and none can come after the end.
 struct Server::ChatJob {
-  ChatJob(runtime::AsioLoop& loop, std::shared_ptr<net::Exchange> exchange_in, ChatRequest request_in, ReplyHead head_in)
-      : exchange(std::move(exchange_in)), request(std::move(request_in)), head(std::move(head_in)), gone(exchange->client_gone()), done(loop) {}
+  ChatJob(runtime::AsioLoop& loop, std::shared_ptr<net::Exchange> exchange_in, ChatRequest request_in,
+          ReplyHead head_in)
+      : exchange(std::move(exchange_in)),
+        request(std::move(request_in)),
+        head(std::move(head_in)),
+        gone(exchange->client_gone()),
+        done(loop) {}
 
-  std::shared_ptr<net::Exchange> exchange;  // loop thread; let go there by finish(), because the job itself may end on the other
+  std::shared_ptr<net::Exchange>
+      exchange;  // loop thread; let go there by finish(), because the job itself may end on the other
   ChatRequest request;
   ReplyHead head;
   std::stop_token gone;
@@ -111,7 +135,8 @@ struct Server::ChatJob {
       net::Headers headers;
       headers.add("Content-Type", "text/event-stream");
       headers.add("Cache-Control", "no-store");
-      if (!exchange->begin_stream(200, std::move(headers)) || !exchange->write(role_chunk(head))) return exchange->abort();
+      if (!exchange->begin_stream(200, std::move(headers)) || !exchange->write(role_chunk(head)))
+        return exchange->abort();
     }
     if (!bytes.empty() && !exchange->write(bytes)) exchange->abort();
   }
@@ -203,14 +228,18 @@ Task<> Server::handle(std::shared_ptr<net::Exchange> exchange) {
   } else if (request.path == "/health" && get) {
     exchange->reply(json_response(200, json::Value::object({{"status", "ok"}, {"working", working_}})));
   } else {
-    refuse(*exchange, Error{.code = Code::kNotFound, .message = "there is only GET /health, GET /v1/models, POST /v1/chat/completions and POST /v1/embeddings"});
+    refuse(*exchange, Error{.code = Code::kNotFound,
+                            .message = "there is only GET /health, GET /v1/models, POST /v1/chat/completions "
+                                       "and POST /v1/embeddings"});
   }
 }
 
-Result<Answer> Server::run_chat(const ChatRequest& request, const TextSink& sink, const std::stop_token& stop) {
+Result<Answer> Server::run_chat(const ChatRequest& request, const TextSink& sink,
+                                const std::stop_token& stop) {
   if (stop.stop_requested()) return fail(Code::kCancelled, "cancelled");
   if (request.model == kSmallId) return small_.answer(request, sink, stop);
-  if (request.model == kEmbedderId) return wrong("model", fmt::format("{} makes embeddings; it does not chat", kEmbedderId));
+  if (request.model == kEmbedderId)
+    return wrong("model", fmt::format("{} makes embeddings; it does not chat", kEmbedderId));
   if (auto known = host_.check(request.model); !known) return fail(known.error());
   auto turns = plain_turns(request);
   if (!turns) return fail(turns.error());
@@ -251,30 +280,34 @@ Task<> Server::embeddings(std::shared_ptr<net::Exchange> exchange) {
     std::size_t tokens = 0;
   };
   const runtime::Completion<Result<Made>> done(loop_);
-  const bool queued = inference_.submit([this, done, inputs = std::move(request->inputs), gone = exchange->client_gone()] {
-    const auto make = [&]() -> Result<Made> {
-      auto embedder = host_.embedder();
-      if (!embedder) return fail(embedder.error());
-      Made made;
-      // In batches, so that work for a client that has gone ends soon.
-      for (std::size_t at = 0; at < inputs.size(); at += kEmbeddingBatchTexts) {
-        if (gone.stop_requested()) return fail(Code::kCancelled, "cancelled");
-        const auto some = std::span(inputs).subspan(at, std::min(kEmbeddingBatchTexts, inputs.size() - at));
-        auto vectors = (*embedder)->embed(some);
-        if (!vectors) return fail(vectors.error());
-        for (auto& vector : *vectors) made.vectors.push_back(std::move(vector));
-        for (const auto& text : some) made.tokens += std::min(kEmbeddingTokens, (*embedder)->count_tokens(text));
-      }
-      return made;
-    };
-    done.resolve(make());
-  });
+  const bool queued =
+      inference_.submit([this, done, inputs = std::move(request->inputs), gone = exchange->client_gone()] {
+        const auto make = [&]() -> Result<Made> {
+          auto embedder = host_.embedder();
+          if (!embedder) return fail(embedder.error());
+          Made made;
+          // In batches, so that work for a client that has gone ends soon.
+          for (std::size_t at = 0; at < inputs.size(); at += kEmbeddingBatchTexts) {
+            if (gone.stop_requested()) return fail(Code::kCancelled, "cancelled");
+            const auto some =
+                std::span(inputs).subspan(at, std::min(kEmbeddingBatchTexts, inputs.size() - at));
+            auto vectors = (*embedder)->embed(some);
+            if (!vectors) return fail(vectors.error());
+            for (auto& vector : *vectors) made.vectors.push_back(std::move(vector));
+            for (const auto& text : some)
+              made.tokens += std::min(kEmbeddingTokens, (*embedder)->count_tokens(text));
+          }
+          return made;
+        };
+        done.resolve(make());
+      });
   if (!queued) co_return refuse(*exchange, busy());
   begin_work();
   const auto made = co_await done;
   end_work();
   if (!made) co_return refuse(*exchange, made.error());
-  exchange->reply(json_response(200, embedding_list(kEmbedderId, made->vectors, made->tokens, request->encoding)));
+  exchange->reply(
+      json_response(200, embedding_list(kEmbedderId, made->vectors, made->tokens, request->encoding)));
 }
 
 }  // namespace chela::infer

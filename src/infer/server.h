@@ -38,7 +38,8 @@ class Server {
   Task<> handle(std::shared_ptr<net::Exchange> exchange);
   Task<> chat(std::shared_ptr<net::Exchange> exchange);
   Task<> embeddings(std::shared_ptr<net::Exchange> exchange);
-  Result<Answer> run_chat(const ChatRequest& request, const TextSink& sink, const std::stop_token& stop);  // inference thread
+  Result<Answer> run_chat(const ChatRequest& request, const TextSink& sink,
+                          const std::stop_token& stop);  // inference thread
   void begin_work();
   void end_work();
   void check_idle();

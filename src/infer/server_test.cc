@@ -30,15 +30,21 @@ std::string send_request(const std::string& socket_path, const std::string& requ
   }
   std::string reply;
   char buffer[4096];
-  for (ssize_t n = 0; (n = ::recv(fd.get(), buffer, sizeof buffer, 0)) > 0;) reply.append(buffer, static_cast<std::size_t>(n));
+  for (ssize_t n = 0; (n = ::recv(fd.get(), buffer, sizeof buffer, 0)) > 0;)
+    reply.append(buffer, static_cast<std::size_t>(n));
   return reply;
 }
 
 std::string post(std::string_view path, std::string_view body) {
-  return fmt::format("POST {} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{}", path, body.size(), body);
+  return fmt::format(
+      "POST {} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: "
+      "{}\r\n\r\n{}",
+      path, body.size(), body);
 }
 
-std::string get(std::string_view path) { return fmt::format("GET {} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", path); }
+std::string get(std::string_view path) {
+  return fmt::format("GET {} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", path);
+}
 
 int status_of(const std::string& reply) { return reply.size() > 12 ? std::atoi(reply.c_str() + 9) : 0; }
 
@@ -85,13 +91,22 @@ TEST_F(ServerTest, ListsTheFilesOfTheFolder) {
 TEST_F(ServerTest, MistakesGetOpenAisEnvelope) {
   std::ofstream(folder_ / "broken.gguf") << "this is no model";
   const auto message = std::string(R"("messages":[{"role":"user","content":"hello"}])");
-  const auto replies = run({post("/v1/chat/completions", "{bad"), post("/v1/chat/completions", R"({"model":"local/x",)" + message + "}"),
-                            post("/v1/chat/completions", R"({"model":"local/../secret",)" + message + "}"),
-                            post("/v1/chat/completions", R"({"model":"local/small","tools":[{"type":"function","function":{"name":"t"}}],)" + message + "}"),
-                            post("/v1/chat/completions", R"({"model":"local/broken","tools":[{"type":"function","function":{"name":"t"}}],)" + message + "}"),
-                            post("/v1/chat/completions", R"({"model":"local/broken",)" + message + "}"), post("/v1/chat/completions", R"({"model":"local/minilm",)" + message + "}"),
-                            post("/v1/embeddings", R"({"model":"local/minilm","input":[]})"), post("/v1/embeddings", R"({"model":"local/minilm","input":[7]})"),
-                            post("/v1/embeddings", R"({"model":"other","input":"x"})"), post("/v1/embeddings", R"({"model":"local/minilm","input":"x"})")});
+  const auto replies =
+      run({post("/v1/chat/completions", "{bad"),
+           post("/v1/chat/completions", R"({"model":"local/x",)" + message + "}"),
+           post("/v1/chat/completions", R"({"model":"local/../secret",)" + message + "}"),
+           post("/v1/chat/completions",
+                R"({"model":"local/small","tools":[{"type":"function","function":{"name":"t"}}],)" + message +
+                    "}"),
+           post("/v1/chat/completions",
+                R"({"model":"local/broken","tools":[{"type":"function","function":{"name":"t"}}],)" +
+                    message + "}"),
+           post("/v1/chat/completions", R"({"model":"local/broken",)" + message + "}"),
+           post("/v1/chat/completions", R"({"model":"local/minilm",)" + message + "}"),
+           post("/v1/embeddings", R"({"model":"local/minilm","input":[]})"),
+           post("/v1/embeddings", R"({"model":"local/minilm","input":[7]})"),
+           post("/v1/embeddings", R"({"model":"other","input":"x"})"),
+           post("/v1/embeddings", R"({"model":"local/minilm","input":"x"})")});
   const std::vector<int> expected = {400, 404, 404, 503, 400, 422, 400, 400, 400, 400, 503};
   for (std::size_t i = 0; i < expected.size(); ++i) {
     EXPECT_EQ(status_of(replies[i]), expected[i]) << i << "\n" << replies[i];
@@ -102,7 +117,9 @@ TEST_F(ServerTest, MistakesGetOpenAisEnvelope) {
 }
 
 TEST_F(ServerTest, AnErrorBeforeTheFirstByteOfAStreamIsAnOrdinaryResponse) {
-  const auto replies = run({post("/v1/chat/completions", R"({"model":"local/small","stream":true,"messages":[{"role":"user","content":"hello"}]})")});
+  const auto replies =
+      run({post("/v1/chat/completions",
+                R"({"model":"local/small","stream":true,"messages":[{"role":"user","content":"hello"}]})")});
   EXPECT_EQ(status_of(replies[0]), 503);
   EXPECT_TRUE(replies[0].contains("application/json"));
 }
@@ -110,7 +127,10 @@ TEST_F(ServerTest, AnErrorBeforeTheFirstByteOfAStreamIsAnOrdinaryResponse) {
 TEST_F(ServerTest, EmbeddingLimitsAreReached) {
   std::string many = R"({"model":"local/minilm","input":["x")";
   for (std::size_t i = 0; i < kMaxEmbeddingInputs; ++i) many += ",\"x\"";
-  const auto replies = run({post("/v1/embeddings", many + "]}"), post("/v1/embeddings", R"({"model":"local/minilm","input":")" + std::string(kMaxEmbeddingInputBytes + 1, 'x') + "\"}")});
+  const auto replies =
+      run({post("/v1/embeddings", many + "]}"),
+           post("/v1/embeddings", R"({"model":"local/minilm","input":")" +
+                                      std::string(kMaxEmbeddingInputBytes + 1, 'x') + "\"}")});
   for (const auto& reply : replies) EXPECT_EQ(status_of(reply), 400) << reply;
 }
 

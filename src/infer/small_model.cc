@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "base/utf8.h"
 #include "infer/answers.h"
+#include "infer/conversation.h"
 #include "infer/limits.h"
 #include "infer/memory_ranker.h"
 #include "infer/span_grammar.h"
@@ -15,11 +16,15 @@ namespace chela::infer {
 namespace {
 
 // What the model was trained with; other texts make its answers worse.
-constexpr std::string_view kSystemText = "You are a helpful AI assistant named SmolLM, trained by Hugging Face";
+constexpr std::string_view kSystemText =
+    "You are a helpful AI assistant named SmolLM, trained by Hugging Face";
 constexpr std::string_view kLongTermMemory = "MEMORY.md";
 // How the questions of this program begin: an answer to one is read together with the request that led to it.
-constexpr auto kQuestionStarts = std::to_array<std::string_view>({"Which sum should I", "What should I", "Which command should I", "Which JSON do you", "The log of which day", "Which file should I", "Which do you want"});
-constexpr auto kNeverMind = std::to_array<std::string_view>({"no", "never mind", "nevermind", "cancel", "stop", "forget it", "nothing", "none"});
+constexpr auto kQuestionStarts = std::to_array<std::string_view>(
+    {"Which sum should I", "What should I", "Which command should I", "Which JSON do you",
+     "The log of which day", "Which file should I", "Which do you want"});
+constexpr auto kNeverMind = std::to_array<std::string_view>(
+    {"no", "never mind", "nevermind", "cancel", "stop", "forget it", "nothing", "none"});
 
 Answer text_answer(std::string text) { return Answer{.text = std::move(text)}; }
 
@@ -31,71 +36,11 @@ const ToolSpec* find_tool(std::span<const ToolSpec> tools, std::string_view name
 }
 
 bool is_own_question(std::string_view text) {
-  return std::any_of(kQuestionStarts.begin(), kQuestionStarts.end(), [&](std::string_view start) { return text.starts_with(start); });
+  return std::any_of(kQuestionStarts.begin(), kQuestionStarts.end(),
+                     [&](std::string_view start) { return text.starts_with(start); });
 }
 
 }  // namespace
-
-// A finished call of the running turn.
-struct SmallModel::Spoken {
-  std::string tool;
-  json::Value arguments;
-  ToolResult result;
-};
-
-// The request's messages as this model reads them.
-struct SmallModel::Conversation {
-  std::vector<Turn> earlier;        // what was said before the last user message, without system and tools
-  UserMessage last;
-  std::string text;                 // last.text with plain quotes, cut to kMaxRoutedBytes
-  std::vector<Spoken> results;      // of the last batch of calls after the last user message
-  std::vector<std::string> called;  // names of all calls after the last user message
-
-  explicit Conversation(const ChatRequest& request);
-};
-
-SmallModel::Conversation::Conversation(const ChatRequest& request) {
-  const auto& messages = request.messages;
-  std::size_t last_user = messages.size();
-  for (std::size_t i = messages.size(); i-- > 0;) {
-    if (messages[i].role == Role::kUser) {
-      last_user = i;
-      break;
-    }
-  }
-  for (std::size_t i = 0; i < last_user && last_user < messages.size(); ++i) {
-    const auto& message = messages[i];
-    if (message.role == Role::kUser) {
-      if (auto said = parse_user_message(message.content).text; !said.empty()) earlier.push_back({Role::kUser, std::move(said)});
-    } else if (message.role == Role::kAssistant && message.tool_calls.empty() && !message.content.empty()) {
-      earlier.push_back({Role::kAssistant, message.content});
-    }
-  }
-  if (last_user < messages.size()) last = parse_user_message(messages[last_user].content);
-  text = plain_quotes(utf8::prefix(last.text, kMaxRoutedBytes));
-  const auto first_after = last_user < messages.size() ? last_user + 1 : 0;
-  for (std::size_t i = first_after; i < messages.size(); ++i) {
-    const auto& message = messages[i];
-    if (message.role == Role::kAssistant) {
-      results.clear();
-      for (const auto& made : message.tool_calls) {
-        auto arguments = json::parse(made.arguments);
-        results.push_back({made.name, arguments ? *std::move(arguments) : json::Value(), {}});
-        called.push_back(made.name);
-      }
-    } else if (message.role == Role::kTool) {
-      // Results stand in the order of their calls; the id is what ties them together.
-      const auto& owner = messages[i];
-      for (std::size_t k = i; k-- > first_after;) {
-        if (messages[k].role != Role::kAssistant) continue;
-        for (std::size_t call = 0; call < messages[k].tool_calls.size() && call < results.size(); ++call) {
-          if (messages[k].tool_calls[call].id == owner.tool_call_id) results[call].result = read_tool_result(owner.content);
-        }
-        break;
-      }
-    }
-  }
-}
 
 std::vector<Turn> chat_turns(std::span<const Turn> earlier, const UserMessage& last) {
   // A turn is a user message and what was answered to it.
@@ -104,9 +49,11 @@ std::vector<Turn> chat_turns(std::span<const Turn> earlier, const UserMessage& l
     if (earlier[i].role == Role::kUser) starts.push_back(i);
   }
   constexpr std::size_t kStep = kEarlierTurns - 1;
-  std::size_t first = starts.size() <= kEarlierTurns ? 0 : (starts.size() - kEarlierTurns + kStep - 1) / kStep * kStep;
+  std::size_t first =
+      starts.size() <= kEarlierTurns ? 0 : (starts.size() - kEarlierTurns + kStep - 1) / kStep * kStep;
   std::vector<Turn> turns = {{Role::kSystem, std::string(kSystemText)}};
-  if (!starts.empty()) turns.insert(turns.end(), earlier.begin() + static_cast<std::ptrdiff_t>(starts[first]), earlier.end());
+  if (!starts.empty())
+    turns.insert(turns.end(), earlier.begin() + static_cast<std::ptrdiff_t>(starts[first]), earlier.end());
   std::string text;
   if (!last.memory.empty()) {
     text = "Facts that I told you earlier:\n";
@@ -117,14 +64,19 @@ std::vector<Turn> chat_turns(std::span<const Turn> earlier, const UserMessage& l
   return turns;
 }
 
-SmallModel::SmallModel(SmallModels& models, Places places, NewCallId new_call_id) : models_(models), rules_(std::move(places)), new_call_id_(std::move(new_call_id)) {}
+SmallModel::SmallModel(SmallModels& models, Places places, NewCallId new_call_id)
+    : models_(models), rules_(std::move(places)), new_call_id_(std::move(new_call_id)) {}
 
 Result<Answer> SmallModel::answer(const ChatRequest& request, const TextSink& sink, std::stop_token stop) {
   const Conversation conversation(request);
-  if (conversation.last.text.empty()) return fail(Error{.code = Code::kInvalidArgument, .message = "there is no user message with text to answer"}.with("param", "messages"));
+  if (conversation.last.text.empty())
+    return fail(
+        Error{.code = Code::kInvalidArgument, .message = "there is no user message with text to answer"}.with(
+            "param", "messages"));
   bool streamed = false;
-  auto answer = !conversation.results.empty() && request.messages.back().role == Role::kTool ? after_tools(request, conversation)
-                                                                                             : fresh(request, conversation, sink, stop, streamed);
+  auto answer = !conversation.results.empty() && request.messages.back().role == Role::kTool
+                    ? after_tools(request, conversation)
+                    : fresh(request, conversation, sink, stop, streamed);
   if (!answer || streamed) return answer;
   // What no language model has written is counted with the embedder's vocabulary, when it is there.
   if (auto embedder = models_.embedder()) {
@@ -138,10 +90,12 @@ Result<Answer> SmallModel::answer(const ChatRequest& request, const TextSink& si
 }
 
 Answer SmallModel::calls(std::string_view tool, const json::Value& arguments) const {
-  return Answer{.tool_calls = {{new_call_id_(), std::string(tool), json::write(arguments)}}, .finish = Finish::kToolCalls};
+  return Answer{.tool_calls = {{new_call_id_(), std::string(tool), json::write(arguments)}},
+                .finish = Finish::kToolCalls};
 }
 
-Result<std::optional<Answer>> SmallModel::from_memory(const Conversation& conversation, const std::vector<std::string>& sources, float least) {
+Result<std::optional<Answer>> SmallModel::from_memory(const Conversation& conversation,
+                                                      const std::vector<std::string>& sources, float least) {
   if (sources.empty()) return std::nullopt;
   auto embedder = models_.embedder();
   if (!embedder) return fail(embedder.error());
@@ -158,7 +112,8 @@ Result<Answer> SmallModel::after_tools(const ChatRequest& request, const Convers
   const auto cues = cues_.find(conversation.text);
   for (const auto& spoken : conversation.results) {
     const bool searched = spoken.tool == "memory_search";
-    const bool searched_before = std::find(conversation.called.begin(), conversation.called.end(), "memory_search") != conversation.called.end();
+    const bool searched_before = std::find(conversation.called.begin(), conversation.called.end(),
+                                           "memory_search") != conversation.called.end();
     const bool read_for_search = spoken.tool == "memory_read" && searched_before;
     std::string part;
     if (searched || read_for_search) {
@@ -173,7 +128,8 @@ Result<Answer> SmallModel::after_tools(const ChatRequest& request, const Convers
       if (!found) return fail(found.error());
       if (*found) {
         part = (*found)->text;
-      } else if (searched && conversation.results.size() == 1 && find_tool(request.tools, "memory_read") != nullptr) {
+      } else if (searched && conversation.results.size() == 1 &&
+                 find_tool(request.tools, "memory_read") != nullptr) {
         return calls("memory_read", json::Value::object({{"path", kLongTermMemory}}));
       } else {
         part = nothing_remembered(strings::join(keywords_of(conversation.text), " "));
@@ -187,17 +143,21 @@ Result<Answer> SmallModel::after_tools(const ChatRequest& request, const Convers
 }
 
 // Routes what was said; `wanted` becomes the request that the route was chosen for.
-Result<Route> SmallModel::choose(const ChatRequest& request, const Conversation& conversation, Request& wanted) {
+Result<Route> SmallModel::choose(const ChatRequest& request, const Conversation& conversation,
+                                 Request& wanted) {
   wanted = {conversation.text, conversation.last.time, cues_.find(conversation.text)};
-  if (!request.tool_choice_name.empty()) return Route{.kind = Route::Kind::kTool, .tool = request.tool_choice_name};
-  if (request.tools.empty() || request.tool_choice == ToolChoice::kNone || conversation.text.empty()) return Route{};
+  if (!request.tool_choice_name.empty())
+    return Route{.kind = Route::Kind::kTool, .tool = request.tool_choice_name};
+  if (request.tools.empty() || request.tool_choice == ToolChoice::kNone || conversation.text.empty())
+    return Route{};
   auto router = models_.router();
   if (!router) return fail(router.error());
   auto route = (*router)->route(wanted.text, wanted.cues, request.tools);
   if (!route) return route;
 
   const auto& earlier = conversation.earlier;
-  const bool answers_question = earlier.size() >= 2 && earlier.back().role == Role::kAssistant && is_own_question(earlier.back().text);
+  const bool answers_question =
+      earlier.size() >= 2 && earlier.back().role == Role::kAssistant && is_own_question(earlier.back().text);
   if (answers_question && route->ground != Route::Ground::kRule && !wanted.cues.question) {
     // "Write a file." - "Which file should I write to?" - "notes.txt: buy milk" is one request.
     const auto before = std::string(value_of(plain_quotes(earlier[earlier.size() - 2].text)));
@@ -219,7 +179,8 @@ Result<Route> SmallModel::choose(const ChatRequest& request, const Conversation&
   return route;
 }
 
-Result<Answer> SmallModel::fresh(const ChatRequest& request, const Conversation& conversation, const TextSink& sink, std::stop_token stop, bool& streamed) {
+Result<Answer> SmallModel::fresh(const ChatRequest& request, const Conversation& conversation,
+                                 const TextSink& sink, std::stop_token stop, bool& streamed) {
   Request wanted;
   auto route = choose(request, conversation, wanted);
   if (!route) return fail(route.error());
@@ -231,26 +192,36 @@ Result<Answer> SmallModel::fresh(const ChatRequest& request, const Conversation&
   }
   const auto& earlier = conversation.earlier;
   const auto low = strings::lower(value_of(conversation.text));
-  if (!earlier.empty() && is_own_question(earlier.back().text) && std::find(kNeverMind.begin(), kNeverMind.end(), low) != kNeverMind.end()) return text_answer("All right.");
+  if (!earlier.empty() && is_own_question(earlier.back().text) &&
+      std::find(kNeverMind.begin(), kNeverMind.end(), low) != kNeverMind.end())
+    return text_answer("All right.");
   switch (route->kind) {
-    case Route::Kind::kTool: return call(request, route->tool, wanted, std::move(stop));
-    case Route::Kind::kAsk: return text_answer(ask_which(route->tool, route->other));
-    case Route::Kind::kNoShell: return text_answer(cannot_run_commands());
-    case Route::Kind::kAbout: return text_answer(about_itself(request.tools));
-    case Route::Kind::kChat: break;
+    case Route::Kind::kTool:
+      return call(request, route->tool, wanted, std::move(stop));
+    case Route::Kind::kAsk:
+      return text_answer(ask_which(route->tool, route->other));
+    case Route::Kind::kNoShell:
+      return text_answer(cannot_run_commands());
+    case Route::Kind::kAbout:
+      return text_answer(about_itself(request.tools));
+    case Route::Kind::kChat:
+      break;
   }
   streamed = true;
   return chat(request, conversation, sink, std::move(stop));
 }
 
-Result<Answer> SmallModel::call(const ChatRequest& request, std::string_view name, const Request& wanted, std::stop_token stop) {
+Result<Answer> SmallModel::call(const ChatRequest& request, std::string_view name, const Request& wanted,
+                                std::stop_token stop) {
   const auto* tool = find_tool(request.tools, name);
-  if (tool == nullptr) return fail(Code::kInternal, "routing chose the tool \"{}\", which is not offered", name);
+  if (tool == nullptr)
+    return fail(Code::kInternal, "routing chose the tool \"{}\", which is not offered", name);
   Filled filled = json::Value();
   if (is_known(*tool)) {
     filled = rules_.fill(name, wanted);
     // A client's variant of the tool may have fewer parameters than ours.
-    if (auto* arguments = std::get_if<json::Value>(&filled); arguments != nullptr && arguments->as_object() != nullptr) {
+    if (auto* arguments = std::get_if<json::Value>(&filled);
+        arguments != nullptr && arguments->as_object() != nullptr) {
       json::Object kept;
       for (const auto& [key, value] : *arguments->as_object()) {
         if (tool->property(key) != nullptr) kept.set(key, value);
@@ -258,7 +229,8 @@ Result<Answer> SmallModel::call(const ChatRequest& request, std::string_view nam
       *arguments = std::move(kept);
     }
   } else {
-    const auto choose = [&](const ToolSpec& chosen, std::string_view text, const std::vector<std::string>& keys) -> Result<std::optional<json::Value>> {
+    const auto choose = [&](const ToolSpec& chosen, std::string_view text,
+                            const std::vector<std::string>& keys) -> Result<std::optional<json::Value>> {
       const auto grammar = span_grammar(text, keys);
       auto model = models_.chat();
       if (!model || grammar.empty()) return std::nullopt;  // then the missing words are asked for
@@ -269,7 +241,8 @@ Result<Answer> SmallModel::call(const ChatRequest& request, std::string_view nam
         turns.push_back({Role::kAssistant, arguments});
       }
       turns.push_back({Role::kUser, std::string(text)});
-      const Generation generation{.sampling = {.temperature = 0, .max_tokens = kSpanAnswerTokens}, .grammar = grammar};
+      const Generation generation{.sampling = {.temperature = 0, .max_tokens = kSpanAnswerTokens},
+                                  .grammar = grammar};
       auto written = (*model)->generate(turns, generation, [](std::string_view) {}, stop);
       if (!written) return fail(written.error());
       auto value = json::parse(written->text);
@@ -283,7 +256,8 @@ Result<Answer> SmallModel::call(const ChatRequest& request, std::string_view nam
   return calls(name, std::get<json::Value>(filled));
 }
 
-Result<Answer> SmallModel::chat(const ChatRequest& request, const Conversation& conversation, const TextSink& sink, std::stop_token stop) {
+Result<Answer> SmallModel::chat(const ChatRequest& request, const Conversation& conversation,
+                                const TextSink& sink, std::stop_token stop) {
   auto model = models_.chat();
   if (!model) return fail(model.error());
   std::span<const Turn> earlier = conversation.earlier;
@@ -296,7 +270,8 @@ Result<Answer> SmallModel::chat(const ChatRequest& request, const Conversation& 
     if (!tokens) return fail(tokens.error());
     if (*tokens <= kSmallPromptTokens) {
       Generation generation{.sampling = request.sampling, .grammar = {}};
-      generation.sampling.max_tokens = std::min(request.sampling.max_tokens.value_or(kSmallAnswerTokens), kSmallAnswerTokens);
+      generation.sampling.max_tokens =
+          std::min(request.sampling.max_tokens.value_or(kSmallAnswerTokens), kSmallAnswerTokens);
       return (*model)->generate(turns, generation, sink, std::move(stop));
     }
     // Too long: first the oldest turns go, then memory lines, then the end of the text itself.

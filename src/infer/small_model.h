@@ -19,6 +19,8 @@
 
 namespace chela::infer {
 
+struct Conversation;
+
 // Where the two models come from; each is loaded when it is first asked for.
 class SmallModels {
  public:
@@ -39,15 +41,16 @@ class SmallModel {
   Result<Answer> answer(const ChatRequest& request, const TextSink& sink, std::stop_token stop);
 
  private:
-  struct Conversation;
-  struct Spoken;
-
   Result<Answer> after_tools(const ChatRequest& request, const Conversation& conversation);
-  Result<Answer> fresh(const ChatRequest& request, const Conversation& conversation, const TextSink& sink, std::stop_token stop, bool& streamed);
+  Result<Answer> fresh(const ChatRequest& request, const Conversation& conversation, const TextSink& sink,
+                       std::stop_token stop, bool& streamed);
   Result<Route> choose(const ChatRequest& request, const Conversation& conversation, Request& wanted);
-  Result<std::optional<Answer>> from_memory(const Conversation& conversation, const std::vector<std::string>& sources, float least);
-  Result<Answer> call(const ChatRequest& request, std::string_view tool, const Request& wanted, std::stop_token stop);
-  Result<Answer> chat(const ChatRequest& request, const Conversation& conversation, const TextSink& sink, std::stop_token stop);
+  Result<std::optional<Answer>> from_memory(const Conversation& conversation,
+                                            const std::vector<std::string>& sources, float least);
+  Result<Answer> call(const ChatRequest& request, std::string_view tool, const Request& wanted,
+                      std::stop_token stop);
+  Result<Answer> chat(const ChatRequest& request, const Conversation& conversation, const TextSink& sink,
+                      std::stop_token stop);
   Answer calls(std::string_view tool, const json::Value& arguments) const;
 
   SmallModels& models_;

@@ -16,12 +16,15 @@ class Small : public testing::Test {
   }
   // Adds the results of the last answer's calls.
   Answer tool_gives(std::string result) {
-    request_.messages.push_back({.role = Role::kTool, .content = std::move(result), .tool_call_id = last_.tool_calls.at(0).id});
+    request_.messages.push_back(
+        {.role = Role::kTool, .content = std::move(result), .tool_call_id = last_.tool_calls.at(0).id});
     return answer();
   }
 
   FakeModels models_;
-  ChatRequest request_{.model = "local/small", .messages = {{.role = Role::kSystem, .content = "a long system text"}}, .tools = own_tools()};
+  ChatRequest request_{.model = "local/small",
+                       .messages = {{.role = Role::kSystem, .content = "a long system text"}},
+                       .tools = own_tools()};
   std::string shown_;
 
  private:
@@ -30,12 +33,14 @@ class Small : public testing::Test {
     auto made = model_.answer(request_, [this](std::string_view text) { shown_ += text; }, {});
     EXPECT_TRUE(made) << made.error().message;
     last_ = *made;
-    request_.messages.push_back({.role = Role::kAssistant, .content = last_.text, .tool_calls = last_.tool_calls});
+    request_.messages.push_back(
+        {.role = Role::kAssistant, .content = last_.text, .tool_calls = last_.tool_calls});
     return last_;
   }
 
   int calls_ = 0;
-  SmallModel model_{models_, parse_places(builtin_places()), [this] { return "call_" + std::to_string(++calls_); }};
+  SmallModel model_{models_, parse_places(builtin_places()),
+                    [this] { return "call_" + std::to_string(++calls_); }};
   Answer last_;
 };
 
@@ -51,22 +56,33 @@ TEST_F(Small, ASumGoesToTheCalculatorAndComesBackVerbatim) {
 }
 
 TEST_F(Small, RemembersAndFindsAgain) {
-  EXPECT_EQ(say("Remember that my dentist is on Friday at 9.").tool_calls.at(0).arguments, R"({"content":"my dentist is on Friday at 9","target":"memory"})");
-  EXPECT_EQ(tool_gives(R"({"status":"written","path":"MEMORY.md"})").text, "I will remember: \"my dentist is on Friday at 9\"");
+  EXPECT_EQ(say("Remember that my dentist is on Friday at 9.").tool_calls.at(0).arguments,
+            R"({"content":"my dentist is on Friday at 9","target":"memory"})");
+  EXPECT_EQ(tool_gives(R"({"status":"written","path":"MEMORY.md"})").text,
+            "I will remember: \"my dentist is on Friday at 9\"");
   const auto asked = say("When is my dentist?");
   EXPECT_EQ(asked.tool_calls.at(0).name, "memory_search");
   EXPECT_EQ(asked.tool_calls.at(0).arguments, R"({"query":"dentist"})");
-  EXPECT_EQ(tool_gives(R"({"results":[{"content":"# Memory\n\nThe car is blue.\nmy dentist is on Friday at 9","score":1}]})").text, "You told me: \"my dentist is on Friday at 9\"");
+  EXPECT_EQ(
+      tool_gives(
+          R"({"results":[{"content":"# Memory\n\nThe car is blue.\nmy dentist is on Friday at 9","score":1}]})")
+          .text,
+      "You told me: \"my dentist is on Friday at 9\"");
 }
 
 TEST_F(Small, ARecalledLineAnswersWithoutASearch) {
-  const auto answer = say("<context>\n[time] 2026-11-22T10:00:00.000Z\n[memory] my dentist is on Friday at 9\n</context>\n\nWhen is my dentist?");
+  const auto answer =
+      say("<context>\n[time] 2026-11-22T10:00:00.000Z\n[memory] my dentist is on Friday at "
+          "9\n</context>\n\nWhen is my dentist?");
   EXPECT_EQ(answer.text, "You told me: \"my dentist is on Friday at 9\"");
   EXPECT_TRUE(answer.tool_calls.empty());
 }
 
 TEST_F(Small, AnUnrelatedRecalledLineDoesNot) {
-  EXPECT_EQ(say("<context>\n[memory] the car has a flat tyre\n</context>\n\nWhen is my dentist?").tool_calls.at(0).name, "memory_search");
+  EXPECT_EQ(say("<context>\n[memory] the car has a flat tyre\n</context>\n\nWhen is my dentist?")
+                .tool_calls.at(0)
+                .name,
+            "memory_search");
 }
 
 TEST_F(Small, AnEmptySearchReadsTheLongTermMemoryOnce) {
@@ -74,7 +90,8 @@ TEST_F(Small, AnEmptySearchReadsTheLongTermMemoryOnce) {
   const auto second = tool_gives(R"({"results":[],"result_count":0})");
   ASSERT_EQ(second.tool_calls.size(), 1U);
   EXPECT_EQ(second.tool_calls[0].name, "memory_read");
-  EXPECT_EQ(tool_gives("Error: there is no MEMORY.md").text, "I have nothing about \"dentist\" in my memory. Tell me: \"Remember that ...\".");
+  EXPECT_EQ(tool_gives("Error: there is no MEMORY.md").text,
+            "I have nothing about \"dentist\" in my memory. Tell me: \"Remember that ...\".");
 }
 
 TEST_F(Small, AnErrorIsStatedPlainly) {
@@ -84,7 +101,8 @@ TEST_F(Small, AnErrorIsStatedPlainly) {
 
 TEST_F(Small, AMissingPartIsAskedForAndJoined) {
   EXPECT_EQ(say("write a file").text, "Which file should I write to? Please write its name and the text.");
-  EXPECT_EQ(say("notes.txt: buy milk").tool_calls.at(0).arguments, R"({"path":"notes.txt","content":"buy milk"})");
+  EXPECT_EQ(say("notes.txt: buy milk").tool_calls.at(0).arguments,
+            R"({"path":"notes.txt","content":"buy milk"})");
 }
 
 TEST_F(Small, AQuestionBackCanBeDropped) {
@@ -93,7 +111,9 @@ TEST_F(Small, AQuestionBackCanBeDropped) {
 }
 
 TEST_F(Small, FreeChatGetsTheDefaultSystemTextAndNoSchemas) {
-  EXPECT_EQ(say("<context>\n[time] 2026-11-22T10:00:00.000Z\n</context>\n\ntell me a story about a dragon").text, "a free answer");
+  EXPECT_EQ(
+      say("<context>\n[time] 2026-11-22T10:00:00.000Z\n</context>\n\ntell me a story about a dragon").text,
+      "a free answer");
   const auto& asked = models_.scripted().asked;
   ASSERT_EQ(asked.size(), 2U);
   EXPECT_TRUE(asked[0].text.starts_with("You are a helpful AI assistant"));
@@ -137,7 +157,8 @@ TEST_F(Small, WithoutAChatModelToolsStillWork) {
 TEST_F(Small, TwoResultsGiveTwoLines) {
   request_.messages.push_back({.role = Role::kUser, .content = "two sums"});
   request_.messages.push_back({.role = Role::kAssistant,
-                               .tool_calls = {{"a", "calculator", R"({"expression":"1+1"})"}, {"b", "calculator", R"({"expression":"2+2"})"}}});
+                               .tool_calls = {{"a", "calculator", R"({"expression":"1+1"})"},
+                                              {"b", "calculator", R"({"expression":"2+2"})"}}});
   request_.messages.push_back({.role = Role::kTool, .content = "4", .tool_call_id = "b"});
   request_.messages.push_back({.role = Role::kTool, .content = "2", .tool_call_id = "a"});
   SmallModel model(models_, {}, [] { return std::string("x"); });

@@ -15,12 +15,14 @@ std::string json_inner(std::string_view text) {
 }
 
 std::string_view without_opening(std::string_view word) {
-  while (word.size() > 1 && std::string_view("'\"`(").find(word.front()) != std::string_view::npos) word.remove_prefix(1);
+  while (word.size() > 1 && std::string_view("'\"`(").find(word.front()) != std::string_view::npos)
+    word.remove_prefix(1);
   return word;
 }
 
 std::string_view without_closing(std::string_view word) {
-  while (word.size() > 1 && std::string_view("'\"`),.?!:;").find(word.back()) != std::string_view::npos) word.remove_suffix(1);
+  while (word.size() > 1 && std::string_view("'\"`),.?!:;").find(word.back()) != std::string_view::npos)
+    word.remove_suffix(1);
   return word;
 }
 
@@ -53,7 +55,8 @@ std::string span_grammar(std::string_view request, const std::vector<std::string
 
   std::string root = "root ::= " + grammar_literal("{");
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    root += " " + grammar_literal((i > 0 ? ",\"" : "\"") + json_inner(keys[i]) + "\":\"") + " span " + grammar_literal("\"");
+    root += " " + grammar_literal((i > 0 ? ",\"" : "\"") + json_inner(keys[i]) + "\":\"") + " span " +
+            grammar_literal("\"");
   }
   root += " " + grammar_literal("}") + "\n";
 
@@ -64,7 +67,8 @@ std::string span_grammar(std::string_view request, const std::vector<std::string
     const auto number = std::to_string(i);
     const auto rule = [&](std::string_view name, std::string_view word) {
       rules += std::string(name) + number + " ::= " + grammar_literal(json_inner(without_closing(word)));
-      if (i + 1 < words.size()) rules += " | " + grammar_literal(json_inner(word) + " ") + " c" + std::to_string(i + 1);
+      if (i + 1 < words.size())
+        rules += " | " + grammar_literal(json_inner(word) + " ") + " c" + std::to_string(i + 1);
       rules += "\n";
     };
     rule("s", without_opening(words[i]));

@@ -10,8 +10,10 @@ namespace {
 
 constexpr int kMaxWrappings = 3;
 constexpr std::string_view kOurError = "Error: ";
-constexpr auto kErrorKeys = std::to_array<std::string_view>({"error", "code", "message", "status", "success", "context", "type", "is_error"});
-constexpr auto kErrorStarts = std::to_array<std::string_view>({"error:", "error (", "tool error", "failed:", "interrupted:", "denied", "refused", "not run:"});
+constexpr auto kErrorKeys = std::to_array<std::string_view>(
+    {"error", "code", "message", "status", "success", "context", "type", "is_error"});
+constexpr auto kErrorStarts = std::to_array<std::string_view>(
+    {"error:", "error (", "tool error", "failed:", "interrupted:", "denied", "refused", "not run:"});
 
 // Takes one enclosing tag off. True when there was one.
 bool unwrap(std::string_view& text, bool& says_error) {
@@ -21,7 +23,9 @@ bool unwrap(std::string_view& text, bool& says_error) {
   const auto tag = text.substr(1, open_end - 1);
   const auto name = tag.substr(0, tag.find(' '));
   const auto close = "</" + std::string(name) + ">";
-  if (name.empty() || name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_-") != std::string_view::npos || !text.ends_with(close)) return false;
+  if (name.empty() || name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_-") != std::string_view::npos ||
+      !text.ends_with(close))
+    return false;
   const auto attributes = strings::lower(tag.substr(name.size()));
   if (attributes.contains("error") && !attributes.contains("error=\"false\"")) says_error = true;
   text = strings::trim(text.substr(open_end + 1, text.size() - open_end - 1 - close.size()));
@@ -41,7 +45,8 @@ const json::Value* error_member(const json::Value& value) {
 void recognise_error(ToolResult& result) {
   if (const auto* error = error_member(result.value)) {
     result.is_error = true;
-    result.text = error->as_string() != nullptr ? *error->as_string() : error->string_or("message", json::write(*error));
+    result.text = error->as_string() != nullptr ? *error->as_string()
+                                                : error->string_or("message", json::write(*error));
     result.value = nullptr;
     return;
   }
@@ -60,7 +65,8 @@ ToolResult read_tool_result(std::string_view content) {
   while (wrappings < kMaxWrappings && unwrap(text, out.is_error)) ++wrappings;
   out.text = std::string(text);
   if (text.starts_with('{') || text.starts_with('[')) {
-    if (auto value = json::parse(text); value && (value->is_object() || value->is_array())) out.value = *std::move(value);
+    if (auto value = json::parse(text); value && (value->is_object() || value->is_array()))
+      out.value = *std::move(value);
   }
   if (text.starts_with(kOurError)) {
     out.is_error = true;

@@ -11,22 +11,32 @@ constexpr std::string_view kSpace = " \t\r\n";
 constexpr std::string_view kOpening = "'\"`([{<";
 constexpr std::string_view kClosing = "'\"`)]}>,.;:!?";
 
-constexpr auto kStopWords = std::to_array<std::string_view>({
-    "a",     "about", "again",  "all",    "am",    "an",    "and",    "any",   "anything", "are",  "at",    "be",    "been",  "but",
-    "by",    "can",   "could",  "did",    "do",    "does",  "don't",  "find",  "for",      "forgot", "from", "get",   "give",  "had",   "has",
-    "have",  "he",    "hello",  "her",    "hey",   "hi",    "him",    "his",   "how",      "i",    "i'm",   "idea",  "if",    "in",
-    "is",    "it",    "its",    "know",   "look",  "may",   "me",     "memory", "mention", "mentioned", "mine", "much", "my",   "name's", "need",
-    "notes", "now",   "of",     "off",    "ok",    "on",    "or",     "our",   "please",   "recall", "remember", "said", "say", "search",
-    "she",   "should", "so",    "some",   "something", "stuff", "tell", "that", "that's",  "the",  "their", "them",  "then",  "there",
-    "they",  "thing", "things", "think",  "this",  "to",    "told",   "up",    "us",       "was",  "we",    "were",  "what",  "what's",
-    "when",  "when's", "where", "where's", "which", "who",  "who's",  "why",   "will",     "with", "would", "you",   "your",  "yours"});
+constexpr auto kStopWords = std::to_array<std::string_view>(
+    {"a",      "about",  "again",  "all",    "am",        "an",       "and",     "any",       "anything",
+     "are",    "at",     "be",     "been",   "but",       "by",       "can",     "could",     "did",
+     "do",     "does",   "don't",  "find",   "for",       "forgot",   "from",    "get",       "give",
+     "had",    "has",    "have",   "he",     "hello",     "her",      "hey",     "hi",        "him",
+     "his",    "how",    "i",      "i'm",    "idea",      "if",       "in",      "is",        "it",
+     "its",    "know",   "look",   "may",    "me",        "memory",   "mention", "mentioned", "mine",
+     "much",   "my",     "name's", "need",   "notes",     "now",      "of",      "off",       "ok",
+     "on",     "or",     "our",    "please", "recall",    "remember", "said",    "say",       "search",
+     "she",    "should", "so",     "some",   "something", "stuff",    "tell",    "that",      "that's",
+     "the",    "their",  "them",   "then",   "there",     "they",     "thing",   "things",    "think",
+     "this",   "to",     "told",   "up",     "us",        "was",      "we",      "were",      "what",
+     "what's", "when",   "when's", "where",  "where's",   "which",    "who",     "who's",     "why",
+     "will",   "with",   "would",  "you",    "your",      "yours"});
 
-constexpr auto kBareFiles = std::to_array<std::string_view>({"Makefile", "Dockerfile", "LICENSE", "README", "CHANGELOG", "Jenkinsfile"});
-constexpr auto kNoPaths = std::to_array<std::string_view>({"and/or", "he/she", "she/he", "his/her", "him/her", "yes/no", "e.g", "i.e", "a.m", "p.m", "etc", "n/a", "w/o", "24/7", "either/or"});
+constexpr auto kBareFiles = std::to_array<std::string_view>(
+    {"Makefile", "Dockerfile", "LICENSE", "README", "CHANGELOG", "Jenkinsfile"});
+constexpr auto kNoPaths =
+    std::to_array<std::string_view>({"and/or", "he/she", "she/he", "his/her", "him/her", "yes/no", "e.g",
+                                     "i.e", "a.m", "p.m", "etc", "n/a", "w/o", "24/7", "either/or"});
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_alpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_word_byte(char c) { return is_alpha(c) || is_digit(c) || c == '_' || c == '-' || static_cast<unsigned char>(c) >= 0x80; }
+bool is_word_byte(char c) {
+  return is_alpha(c) || is_digit(c) || c == '_' || c == '-' || static_cast<unsigned char>(c) >= 0x80;
+}
 
 template <class List>
 bool contains(const List& list, std::string_view word) {
@@ -42,24 +52,37 @@ std::string_view stripped(std::string_view word) {
 // "notes.txt": a name, a dot, an extension that starts with a letter.
 bool has_extension(std::string_view name) {
   const auto dot = name.rfind('.');
-  if (dot == std::string_view::npos || dot + 1 >= name.size() || name.size() - dot > 7 || !is_alpha(name[dot + 1])) return false;
-  if (!std::all_of(name.begin() + static_cast<std::ptrdiff_t>(dot) + 1, name.end(), [](char c) { return is_alpha(c) || is_digit(c); })) return false;
+  if (dot == std::string_view::npos || dot + 1 >= name.size() || name.size() - dot > 7 ||
+      !is_alpha(name[dot + 1]))
+    return false;
+  if (!std::all_of(name.begin() + static_cast<std::ptrdiff_t>(dot) + 1, name.end(),
+                   [](char c) { return is_alpha(c) || is_digit(c); }))
+    return false;
   if (dot == 0) return name.size() > 2;  // ".env"
   return std::all_of(name.begin(), name.end(), [](char c) { return is_word_byte(c) || c == '.'; });
 }
 
 bool is_path(std::string_view word) {
-  if (word.size() < 2 || word.find("://") != std::string_view::npos || word.find('@') != std::string_view::npos) return false;
+  if (word.size() < 2 || word.find("://") != std::string_view::npos ||
+      word.find('@') != std::string_view::npos)
+    return false;
   if (contains(kBareFiles, word)) return true;
   const auto low = strings::lower(word);
   if (contains(kNoPaths, low) || low.starts_with("www.")) return false;
-  if (!std::any_of(word.begin(), word.end(), [](char c) { return is_alpha(c) || static_cast<unsigned char>(c) >= 0x80; })) return false;
-  if (!std::all_of(word.begin(), word.end(), [](char c) { return is_word_byte(c) || std::string_view("./~+=").find(c) != std::string_view::npos; })) return false;
+  if (!std::any_of(word.begin(), word.end(),
+                   [](char c) { return is_alpha(c) || static_cast<unsigned char>(c) >= 0x80; }))
+    return false;
+  if (!std::all_of(word.begin(), word.end(), [](char c) {
+        return is_word_byte(c) || std::string_view("./~+=").find(c) != std::string_view::npos;
+      }))
+    return false;
   const auto slash = word.rfind('/');
   if (slash == std::string_view::npos) return has_extension(word);
-  if (word.front() == '/' || word.starts_with("~/") || word.starts_with("./") || word.starts_with("../")) return true;
+  if (word.front() == '/' || word.starts_with("~/") || word.starts_with("./") || word.starts_with("../"))
+    return true;
   const auto last = word.substr(slash + 1);
-  return last.empty() || has_extension(last) || (slash > 0 && is_alpha(word.front()) && is_word_byte(last.front()));
+  return last.empty() || has_extension(last) ||
+         (slash > 0 && is_alpha(word.front()) && is_word_byte(last.front()));
 }
 
 // Walks over the white-space separated words; stops when `visit` returns false.
@@ -80,7 +103,8 @@ std::string_view without_list_mark(std::string_view line) {
   if (line.starts_with("- ") || line.starts_with("* ")) line = strings::trim(line.substr(2));
   while (line.starts_with('#')) line.remove_prefix(1);
   line = strings::trim(line);
-  if (line.size() > 10 && line[0] == '[' && line[3] == ':' && line[6] == ':' && line[9] == ']') line = strings::trim(line.substr(10));
+  if (line.size() > 10 && line[0] == '[' && line[3] == ':' && line[6] == ':' && line[9] == ']')
+    line = strings::trim(line.substr(10));
   return line;
 }
 
@@ -99,7 +123,8 @@ bool ends_sentence(std::string_view line, std::size_t at) {
 // A word without the endings that change least of its meaning.
 std::string_view stem(std::string_view word) {
   for (const std::string_view ending : {"'s", "ing", "es", "ed", "s"}) {
-    if (word.size() > ending.size() + 2 && word.ends_with(ending)) return word.substr(0, word.size() - ending.size());
+    if (word.size() > ending.size() + 2 && word.ends_with(ending))
+      return word.substr(0, word.size() - ending.size());
   }
   return word;
 }
@@ -108,8 +133,10 @@ std::string_view stem(std::string_view word) {
 
 std::string plain_quotes(std::string_view text) {
   std::string out(text);
-  for (const std::string_view quote : {"\u2018", "\u2019"}) out = strings::replace_all(std::move(out), quote, "'");
-  for (const std::string_view quote : {"\u201c", "\u201d", "\u201e"}) out = strings::replace_all(std::move(out), quote, "\"");
+  for (const std::string_view quote : {"\u2018", "\u2019"})
+    out = strings::replace_all(std::move(out), quote, "'");
+  for (const std::string_view quote : {"\u201c", "\u201d", "\u201e"})
+    out = strings::replace_all(std::move(out), quote, "\"");
   return out;
 }
 
@@ -153,9 +180,12 @@ std::vector<std::string> sentences_of(std::string_view text) {
 
 std::string_view value_of(std::string_view text) {
   text = strings::trim(text);
-  while (!text.empty() && std::string_view(",;:.!?").find(text.back()) != std::string_view::npos) text = strings::trim(text.substr(0, text.size() - 1));
-  while (!text.empty() && std::string_view(",;:").find(text.front()) != std::string_view::npos) text = strings::trim(text.substr(1));
-  if (text.size() >= 2 && text.front() == text.back() && std::string_view("'\"`").find(text.front()) != std::string_view::npos) {
+  while (!text.empty() && std::string_view(",;:.!?").find(text.back()) != std::string_view::npos)
+    text = strings::trim(text.substr(0, text.size() - 1));
+  while (!text.empty() && std::string_view(",;:").find(text.front()) != std::string_view::npos)
+    text = strings::trim(text.substr(1));
+  if (text.size() >= 2 && text.front() == text.back() &&
+      std::string_view("'\"`").find(text.front()) != std::string_view::npos) {
     text = text.substr(1, text.size() - 2);
   }
   return text;
@@ -184,7 +214,9 @@ std::string masked(std::string_view text) {
         continue;
       }
       out += '7';
-      while (i + 1 < part.size() && (is_digit(part[i + 1]) || ((part[i + 1] == '.' || part[i + 1] == ',') && i + 2 < part.size() && is_digit(part[i + 2])))) ++i;
+      while (i + 1 < part.size() && (is_digit(part[i + 1]) || ((part[i + 1] == '.' || part[i + 1] == ',') &&
+                                                               i + 2 < part.size() && is_digit(part[i + 2]))))
+        ++i;
     }
   };
   each_word(text, [&](std::string_view word, std::size_t at) {
@@ -209,7 +241,8 @@ std::string words_of_name(std::string_view name) {
       if (!out.empty() && out.back() != ' ') out += ' ';
       continue;
     }
-    if (upper && i > 0 && !(name[i - 1] >= 'A' && name[i - 1] <= 'Z') && !out.empty() && out.back() != ' ') out += ' ';
+    if (upper && i > 0 && !(name[i - 1] >= 'A' && name[i - 1] <= 'Z') && !out.empty() && out.back() != ' ')
+      out += ' ';
     out += upper ? static_cast<char>(c - 'A' + 'a') : c;
   }
   return out;
@@ -218,7 +251,8 @@ std::string words_of_name(std::string_view name) {
 float overlap(const std::vector<std::string>& of, const std::vector<std::string>& in) {
   if (of.empty()) return 0;
   const auto occurs = [&](const std::string& word) {
-    return std::any_of(in.begin(), in.end(), [&](const std::string& other) { return stem(other) == stem(word); });
+    return std::any_of(in.begin(), in.end(),
+                       [&](const std::string& other) { return stem(other) == stem(word); });
   };
   return static_cast<float>(std::count_if(of.begin(), of.end(), occurs)) / static_cast<float>(of.size());
 }

@@ -23,7 +23,10 @@ TEST(FindPath, FilesAndFolders) {
 }
 
 TEST(FindPath, WhatIsNone) {
-  for (const char* text : {"3.5 + 4.25", "see https://example.com/a.txt", "he/she and/or", "at 9 a.m. or p.m.", "e.g. this", "12/4", "ann@example.com", "The end. Next one.", ""}) EXPECT_EQ(path(text), "") << text;
+  for (const char* text :
+       {"3.5 + 4.25", "see https://example.com/a.txt", "he/she and/or", "at 9 a.m. or p.m.", "e.g. this",
+        "12/4", "ann@example.com", "The end. Next one.", ""})
+    EXPECT_EQ(path(text), "") << text;
 }
 
 TEST(FindPath, TellsWhereItStands) {
@@ -34,16 +37,21 @@ TEST(FindPath, TellsWhereItStands) {
 }
 
 TEST(Keywords, WhatAQuestionIsAbout) {
-  EXPECT_EQ(keywords_of("When is my dentist appointment?"), (std::vector<std::string>{"dentist", "appointment"}));
+  EXPECT_EQ(keywords_of("When is my dentist appointment?"),
+            (std::vector<std::string>{"dentist", "appointment"}));
   EXPECT_EQ(keywords_of("What did I tell you about my sister?"), std::vector<std::string>{"sister"});
-  EXPECT_EQ(keywords_of("What's my wife's favourite colour?"), (std::vector<std::string>{"wife", "favourite", "colour"}));
+  EXPECT_EQ(keywords_of("What's my wife's favourite colour?"),
+            (std::vector<std::string>{"wife", "favourite", "colour"}));
   EXPECT_TRUE(keywords_of("what do you know about me?").empty());
 }
 
 TEST(Sentences, LinesStampsAndAbbreviations) {
-  EXPECT_EQ(sentences_of("# Memory\n\n- my dentist is on Friday at 9. Bring the card!\n[10:00:01] read notes.txt"),
-            (std::vector<std::string>{"Memory", "my dentist is on Friday at 9.", "Bring the card!", "read notes.txt"}));
-  EXPECT_EQ(sentences_of("The train leaves at 8.30 from platform 4"), std::vector<std::string>{"The train leaves at 8.30 from platform 4"});
+  EXPECT_EQ(
+      sentences_of("# Memory\n\n- my dentist is on Friday at 9. Bring the card!\n[10:00:01] read notes.txt"),
+      (std::vector<std::string>{"Memory", "my dentist is on Friday at 9.", "Bring the card!",
+                                "read notes.txt"}));
+  EXPECT_EQ(sentences_of("The train leaves at 8.30 from platform 4"),
+            std::vector<std::string>{"The train leaves at 8.30 from platform 4"});
 }
 
 TEST(Masked, PathsAndNumbers) {
