@@ -34,11 +34,13 @@ Outcome parse(std::string_view bytes, size_t piece) {
   const net::HttpRequest request = parser.take_request();
   CHELA_CHECK(request.body.size() <= kMaxBody, "a body past its limit");
   CHELA_CHECK(request.path == "*" || request.path.starts_with('/'), "a path that does not start with '/'");
-  CHELA_CHECK(request.headers.count("Content-Length") + request.headers.count("Transfer-Encoding") <= 1, "two framings of one body");
+  CHELA_CHECK(request.headers.count("Content-Length") + request.headers.count("Transfer-Encoding") <= 1,
+              "two framings of one body");
   outcome.request = request.method + " " + request.target + "\n" + request.body;
   for (const auto& [name, value] : request.headers.fields) {
     CHELA_CHECK(net::valid_field(net::FieldPart::kName, name), "a header name that is no token");
-    CHELA_CHECK(value.find_first_of(std::string_view("\r\n\0", 3)) == std::string::npos, "a header value with a line break");
+    CHELA_CHECK(value.find_first_of(std::string_view("\r\n\0", 3)) == std::string::npos,
+                "a header value with a line break");
     outcome.request += "\n" + name + ":" + value;
   }
   (void)net::parse_query(request.query);
@@ -55,7 +57,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, size_t size) {
   const size_t piece = data[0] % 16 + 1;
   const Outcome cut = parse(bytes, piece);
   const Outcome whole = parse(bytes, bytes.size());
-  const bool any = cut.state == net::RequestParser::State::kDone || whole.state == net::RequestParser::State::kDone;
+  const bool any =
+      cut.state == net::RequestParser::State::kDone || whole.state == net::RequestParser::State::kDone;
   CHELA_CHECK(!any || cut == whole, "the request depends on how the bytes are cut");
   return 0;
 }

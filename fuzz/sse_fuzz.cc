@@ -32,6 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   const size_t piece = data[0] % 16 + 1;
-  CHELA_CHECK(parse(bytes, piece) == parse(bytes, bytes.size()), "the events depend on how the bytes are cut");
+  CHELA_CHECK(parse(bytes, piece) == parse(bytes, bytes.size()),
+              "the events depend on how the bytes are cut");
   return 0;
 }

@@ -33,7 +33,8 @@ class HttpFixture : public ::testing::Test {
   template <class Client>
   std::invoke_result_t<Client> client(Client run) {
     using Value = std::invoke_result_t<Client>;
-    Result<Value> value = runtime::block_on(loop_, pool_.run([run = std::move(run)]() mutable -> Result<Value> { return run(); }));
+    Result<Value> value = runtime::block_on(
+        loop_, pool_.run([run = std::move(run)]() mutable -> Result<Value> { return run(); }));
     return *std::move(value);
   }
 

@@ -44,7 +44,8 @@ RawSocket::RawSocket(int fd) : fd_(fd) {
   ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &give_up, sizeof give_up);
 }
 
-RawSocket::RawSocket(RawSocket&& other) noexcept : fd_(std::exchange(other.fd_, -1)), buffer_(std::move(other.buffer_)) {}
+RawSocket::RawSocket(RawSocket&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), buffer_(std::move(other.buffer_)) {}
 RawSocket::~RawSocket() { close(); }
 
 RawSocket RawSocket::connect_tcp(std::uint16_t port) { return connect_loopback(port, 0); }
@@ -109,7 +110,8 @@ std::string RawSocket::read_response() {
   const size_t at = strings::lower(head).find(kLength);
   if (at == std::string::npos) return head;
   const size_t digits = at + kLength.size();
-  const auto length = strings::parse_int<size_t>(head.substr(digits, head.find('\r', digits) - digits)).value_or(0);
+  const auto length =
+      strings::parse_int<size_t>(head.substr(digits, head.find('\r', digits) - digits)).value_or(0);
   while (buffer_.size() < length && read_more()) {
   }
   return head + take(std::min(length, buffer_.size()));
@@ -131,7 +133,8 @@ RawServer::RawServer(Script script) {
   fd_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address = loopback(0);
   socklen_t length = sizeof address;
-  CHELA_CHECK(::bind(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 && ::listen(fd_, SOMAXCONN) == 0 &&
+  CHELA_CHECK(::bind(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+                  ::listen(fd_, SOMAXCONN) == 0 &&
                   ::getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &length) == 0,
               "a test cannot listen on loopback");
   port_ = ntohs(address.sin_port);

@@ -8,7 +8,9 @@ namespace {
 
 using Mode = CurlTransfer::Mode;
 
-bool is_redirect(int status) { return status == 301 || status == 302 || status == 303 || status == 307 || status == 308; }
+bool is_redirect(int status) {
+  return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+}
 
 // Headers that may go to another origin than the one they were meant for: none that could hold a credential.
 bool crosses_origins(std::string_view name) {
@@ -40,7 +42,8 @@ class CurlClient final : public HttpClient {
     if (!transfer) co_return fail(transfer.error());
     Result<std::string> body = co_await (*transfer)->rest(stop);
     if (!body) co_return fail(body.error());
-    co_return HttpResponse{.status = (*transfer)->status(), .headers = (*transfer)->headers(), .body = *std::move(body)};
+    co_return HttpResponse{
+        .status = (*transfer)->status(), .headers = (*transfer)->headers(), .body = *std::move(body)};
   }
 
   Task<Result<std::unique_ptr<ClientStream>>> open(ClientRequest request, std::stop_token stop) override {
@@ -60,7 +63,8 @@ class CurlClient final : public HttpClient {
   }
 
   static Result<Url> checked_url(const ClientRequest& request) {
-    if (!request.egress && !request.unix_socket) return fail(Code::kInvalidArgument, "a request needs an egress policy");
+    if (!request.egress && !request.unix_socket)
+      return fail(Code::kInvalidArgument, "a request needs an egress policy");
     if (request.egress) {
       if (Result<> allowed = request.egress->check_url(request.url); !allowed) return fail(allowed.error());
     }
@@ -75,13 +79,15 @@ class CurlClient final : public HttpClient {
       if (stop.stop_requested()) co_return fail(Code::kCancelled, "cancelled before the request was sent");
       const Result<Url> url = checked_url(request);
       if (!url) co_return fail(url.error());
-      Result<std::unique_ptr<CurlTransfer>> transfer = CurlTransfer::start(loop_, *shared, request, *url, mode);
+      Result<std::unique_ptr<CurlTransfer>> transfer =
+          CurlTransfer::start(loop_, *shared, request, *url, mode);
       if (!transfer) co_return fail(transfer.error());
       if (Result<> begun = co_await (*transfer)->begun(stop); !begun) co_return fail(begun.error());
       const std::string* location = (*transfer)->headers().find("Location");
       if (request.max_redirects == 0 || !location || !is_redirect((*transfer)->status())) co_return transfer;
       if (redirects >= request.max_redirects) {
-        co_return fail(Code::kUpstream, "{} redirects more than {} times", url->host_port(), request.max_redirects);
+        co_return fail(Code::kUpstream, "{} redirects more than {} times", url->host_port(),
+                       request.max_redirects);
       }
       const Result<Url> next = url->resolve(*location);
       if (!next) co_return fail(Code::kUpstream, "{} redirects to a malformed URL", url->host_port());
@@ -95,6 +101,8 @@ class CurlClient final : public HttpClient {
 
 }  // namespace
 
-std::unique_ptr<HttpClient> make_curl_client(runtime::AsioLoop& loop) { return std::make_unique<CurlClient>(loop); }
+std::unique_ptr<HttpClient> make_curl_client(runtime::AsioLoop& loop) {
+  return std::make_unique<CurlClient>(loop);
+}
 
 }  // namespace chela::net

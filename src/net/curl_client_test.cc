@@ -20,7 +20,8 @@ using testing::RawSocket;
 class CurlClientTest : public testing::HttpFixture {
  protected:
   static ClientRequest request(std::uint16_t port, std::string path = "/") {
-    return {.url = fmt::format("http://127.0.0.1:{}{}", port, path), .egress = EgressPolicy::exact_host("127.0.0.1", port)};
+    return {.url = fmt::format("http://127.0.0.1:{}{}", port, path),
+            .egress = EgressPolicy::exact_host("127.0.0.1", port)};
   }
 
   Result<HttpResponse> fetch(ClientRequest r, std::stop_token stop = {}) {
@@ -53,10 +54,12 @@ class CurlClientTest : public testing::HttpFixture {
 Task<> echo(std::shared_ptr<Exchange> exchange) {
   const HttpRequest& r = exchange->request();
   std::string seen = fmt::format("{} {} {}\n", r.method, r.target, r.body);
-  for (const auto& [name, value] : r.headers.fields) seen += fmt::format("{}={}\n", strings::lower(name), value);
+  for (const auto& [name, value] : r.headers.fields)
+    seen += fmt::format("{}={}\n", strings::lower(name), value);
   if (r.path.starts_with("/moved")) {
     const std::string to = *percent_decode(r.query);
-    co_return exchange->reply({.status = strings::parse_int<int>(r.path.substr(6)).value_or(302), .headers = {{{"Location", to}}}});
+    co_return exchange->reply(
+        {.status = strings::parse_int<int>(r.path.substr(6)).value_or(302), .headers = {{{"Location", to}}}});
   }
   exchange->reply({.status = 201, .headers = {{{"X-Reply", "yes"}}}, .body = seen});
 }
@@ -72,8 +75,11 @@ TEST_F(CurlClientTest, SendsWhatItIsToldAndNothingElse) {
   ASSERT_TRUE(got) << got.error().text();
   EXPECT_EQ(got->status, 201);
   EXPECT_EQ(got->headers.value_or("x-reply"), "yes");
-  EXPECT_EQ(got->body, fmt::format("PATCH /p?q=1 {}\nhost=127.0.0.1:{}\naccept=*/*\nx-mine=1\nx-empty=\nuser-agent=chela\ncontent-length=3\n",
-                                   std::string("a\0b", 3), port_));
+  EXPECT_EQ(got->body,
+            fmt::format(
+                "PATCH /p?q=1 "
+                "{}\nhost=127.0.0.1:{}\naccept=*/*\nx-mine=1\nx-empty=\nuser-agent=chela\ncontent-length=3\n",
+                std::string("a\0b", 3), port_));
   EXPECT_TRUE(fetch(request(port_))->body.starts_with("GET / \n"));
   ClientRequest post = request(port_);
   post.method = "POST";
@@ -142,7 +148,9 @@ TEST_F(CurlClientTest, TheEgressPolicyIsAskedOfUrlsAndAddresses) {
   // A policy that only looks at addresses stands for a name that passes and resolves to a private one.
   struct AddressesOnly final : EgressPolicy {
     Result<> check_url(std::string_view) const override { return {}; }
-    Result<> check_address(const sockaddr& a) const override { return strict(AllowPlain::kYes)->check_address(a); }
+    Result<> check_address(const sockaddr& a) const override {
+      return strict(AllowPlain::kYes)->check_address(a);
+    }
     Reach reach() const override { return Reach::kPublicOnly; }
   };
   ASSERT_TRUE(fetch(request(port_)));  // leaves an open connection that must not be used
@@ -167,14 +175,18 @@ TEST_F(CurlClientTest, RefusesMalformedRequests) {
 
 TEST_F(CurlClientTest, SaysWhatKindOfFailureItWas) {
   std::uint16_t closed_port = 0;
-  { closed_port = RawServer([](RawSocket&) {}).port(); }
+  {
+    closed_port = RawServer([](RawSocket&) {}).port();
+  }
   const Result<HttpResponse> refused = fetch(request(closed_port, "/secret?key=secret"));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kUnavailable);
-  EXPECT_NE(refused.error().message.find(fmt::format("127.0.0.1:{}", closed_port)), std::string::npos) << refused.error().message;
+  EXPECT_NE(refused.error().message.find(fmt::format("127.0.0.1:{}", closed_port)), std::string::npos)
+      << refused.error().message;
   EXPECT_EQ(refused.error().message.find("secret"), std::string::npos);
   const Result<HttpResponse> unresolved =
-      fetch({.url = "http://does-not-exist.invalid/", .egress = EgressPolicy::exact_host("does-not-exist.invalid", 80)});
+      fetch({.url = "http://does-not-exist.invalid/",
+             .egress = EgressPolicy::exact_host("does-not-exist.invalid", 80)});
   EXPECT_EQ(unresolved.error().code, Code::kUnavailable) << unresolved.error().text();
 
   EXPECT_EQ(code_from("this is no HTTP\r\n\r\n"), Code::kUpstream);
@@ -184,7 +196,8 @@ TEST_F(CurlClientTest, SaysWhatKindOfFailureItWas) {
   EXPECT_EQ(code_from("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"), Code::kUpstream);
   EXPECT_EQ(code_from("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n"), Code::kUpstream);
   EXPECT_EQ(code_from("HTTP/1.1 200 OK\r\nX: " + std::string(300'000, 'x') + "\r\n\r\n"), Code::kUpstream);
-  const Result<HttpResponse> until_close = fetch_from("HTTP/1.1 103 Early\r\nX: no\r\n\r\nHTTP/1.1 200 OK\r\nY: yes\r\n\r\nall of it");
+  const Result<HttpResponse> until_close =
+      fetch_from("HTTP/1.1 103 Early\r\nX: no\r\n\r\nHTTP/1.1 200 OK\r\nY: yes\r\n\r\nall of it");
   ASSERT_TRUE(until_close) << until_close.error().text();
   EXPECT_EQ(until_close->body, "all of it");
   EXPECT_EQ(until_close->headers.find("X"), nullptr);

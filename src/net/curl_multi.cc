@@ -65,10 +65,11 @@ int CurlMulti::timer_changed(CURLM*, long timeout_ms, void* user) {
   auto* self = static_cast<CurlMulti*>(user);
   if (self->timer_) self->loop_.cancel(*std::exchange(self->timer_, {}));
   if (timeout_ms < 0) return 0;
-  self->timer_ = self->loop_.call_at(self->loop_.clock().steady() + std::chrono::milliseconds(timeout_ms), [self] {
-    self->timer_.reset();
-    self->act(CURL_SOCKET_TIMEOUT, 0);
-  });
+  self->timer_ =
+      self->loop_.call_at(self->loop_.clock().steady() + std::chrono::milliseconds(timeout_ms), [self] {
+        self->timer_.reset();
+        self->act(CURL_SOCKET_TIMEOUT, 0);
+      });
   return 0;
 }
 

@@ -10,15 +10,19 @@
 namespace chela::net {
 namespace {
 
-bool is_loopback(const Url& url) { return url.host == "localhost" || url.host == "::1" || url.host.starts_with("127."); }
+bool is_loopback(const Url& url) {
+  return url.host == "localhost" || url.host == "::1" || url.host.starts_with("127.");
+}
 
 // curl's form of a header: "Name: value", or "Name;" for an empty value.
-std::string header_line(const std::string& name, const std::string& value) { return value.empty() ? name + ";" : name + ": " + value; }
+std::string header_line(const std::string& name, const std::string& value) {
+  return value.empty() ? name + ";" : name + ": " + value;
+}
 
 }  // namespace
 
-CurlTransfer::CurlTransfer(runtime::AsioLoop& loop, std::shared_ptr<CurlMulti> multi, const ClientRequest& request, const Url& url,
-                           Mode mode)
+CurlTransfer::CurlTransfer(runtime::AsioLoop& loop, std::shared_ptr<CurlMulti> multi,
+                           const ClientRequest& request, const Url& url, Mode mode)
     : loop_(loop),
       multi_(std::move(multi)),
       api_(multi_->api()),
@@ -40,8 +44,10 @@ CurlTransfer::~CurlTransfer() {
   api_.slist_free_all(header_list_);
 }
 
-Result<std::unique_ptr<CurlTransfer>> CurlTransfer::start(runtime::AsioLoop& loop, std::shared_ptr<CurlMulti> multi,
-                                                          const ClientRequest& request, const Url& url, Mode mode) {
+Result<std::unique_ptr<CurlTransfer>> CurlTransfer::start(runtime::AsioLoop& loop,
+                                                          std::shared_ptr<CurlMulti> multi,
+                                                          const ClientRequest& request, const Url& url,
+                                                          Mode mode) {
   std::unique_ptr<CurlTransfer> transfer(new CurlTransfer(loop, std::move(multi), request, url, mode));
   if (Result<> valid = transfer->set_headers(request); !valid) return fail(valid.error());
   transfer->set_options(request, url);
@@ -52,11 +58,15 @@ Result<std::unique_ptr<CurlTransfer>> CurlTransfer::start(runtime::AsioLoop& loo
 }
 
 Result<> CurlTransfer::set_headers(const ClientRequest& request) {
-  if (!valid_field(FieldPart::kName, request.method)) return fail(Code::kInvalidArgument, "the request's method is malformed");
-  const auto add = [this](const std::string& line) { header_list_ = api_.slist_append(header_list_, line.c_str()); };
+  if (!valid_field(FieldPart::kName, request.method))
+    return fail(Code::kInvalidArgument, "the request's method is malformed");
+  const auto add = [this](const std::string& line) {
+    header_list_ = api_.slist_append(header_list_, line.c_str());
+  };
   for (const auto& [name, value] : request.headers.fields) {
     if (!valid_field(FieldPart::kName, name) || !valid_field(FieldPart::kValue, value)) {
-      return fail(Code::kInvalidArgument, "a request header is malformed (line breaks and control characters are not allowed)");
+      return fail(Code::kInvalidArgument,
+                  "a request header is malformed (line breaks and control characters are not allowed)");
     }
     add(header_line(name, value));
   }
@@ -98,7 +108,8 @@ void CurlTransfer::set_options(const ClientRequest& request, const Url& url) {
 }
 
 void CurlTransfer::set_method(const ClientRequest& request) {
-  const bool has_body = !body_.empty() || request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
+  const bool has_body =
+      !body_.empty() || request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
   if (request.method == "HEAD") {
     api_.easy_setopt(easy_, CURLOPT_NOBODY, 1L);
     return;
@@ -119,7 +130,9 @@ bool CurlTransfer::take_header(std::string_view line) {
   last_byte_ = loop_.clock().steady();
   header_bytes_ += line.size();
   if (header_bytes_ > kMaxClientHeaderBytes) {
-    error_ = Error{.code = Code::kUpstream, .message = fmt::format("{} sent more than {} bytes of headers", where_, kMaxClientHeaderBytes)};
+    error_ =
+        Error{.code = Code::kUpstream,
+              .message = fmt::format("{} sent more than {} bytes of headers", where_, kMaxClientHeaderBytes)};
     return false;
   }
   if (headers_done_) return true;  // a trailer
@@ -130,7 +143,8 @@ bool CurlTransfer::take_header(std::string_view line) {
   line = strings::trim(line);
   if (!line.empty()) {
     const size_t colon = line.find(':');
-    if (colon != std::string_view::npos) headers_.add(strings::trim(line.substr(0, colon)), strings::trim(line.substr(colon + 1)));
+    if (colon != std::string_view::npos)
+      headers_.add(strings::trim(line.substr(0, colon)), strings::trim(line.substr(colon + 1)));
     return true;
   }
   long status = 0;
@@ -153,7 +167,8 @@ size_t CurlTransfer::take_body(std::string_view bytes) {
     return CURL_WRITEFUNC_PAUSE;  // curl brings the same bytes again
   }
   if (bytes.size() > max_body_ - received_) {
-    error_ = Error{.code = Code::kTooLarge, .message = fmt::format("the response of {} is larger than {} bytes", where_, max_body_)};
+    error_ = Error{.code = Code::kTooLarge,
+                   .message = fmt::format("the response of {} is larger than {} bytes", where_, max_body_)};
     return 0;
   }
   received_ += bytes.size();
@@ -176,7 +191,8 @@ curl_socket_t CurlTransfer::on_open(void* self, curlsocktype, curl_sockaddr* add
 void CurlTransfer::finished(CURLcode result) {
   if (error_) return end(std::move(error_));
   if (result != CURLE_OK) return end(explain(result));
-  if (!headers_done_) return end(Error{.code = Code::kUpstream, .message = fmt::format("{} sent no response", where_)});
+  if (!headers_done_)
+    return end(Error{.code = Code::kUpstream, .message = fmt::format("{} sent no response", where_)});
   end(std::nullopt);
 }
 
@@ -188,7 +204,8 @@ Error CurlTransfer::explain(CURLcode result) const {
       long os_error = 0;
       api_.easy_getinfo(easy_, CURLINFO_OS_ERRNO, &os_error);
       const std::string detail =
-          os_error != 0 ? std::error_code(static_cast<int>(os_error), std::generic_category()).message() : std::string(reason);
+          os_error != 0 ? std::error_code(static_cast<int>(os_error), std::generic_category()).message()
+                        : std::string(reason);
       return {.code = Code::kUnavailable, .message = fmt::format("cannot connect to {}: {}", where_, detail)};
     }
     case CURLE_COULDNT_RESOLVE_HOST:
@@ -204,7 +221,8 @@ Error CurlTransfer::explain(CURLcode result) const {
     case CURLE_SEND_ERROR:
       return {.code = Code::kUpstream, .message = fmt::format("{} cut the connection: {}", where_, reason)};
     default:
-      return {.code = Code::kUpstream, .message = fmt::format("no proper answer from {}: {}", where_, reason)};
+      return {.code = Code::kUpstream,
+              .message = fmt::format("no proper answer from {}: {}", where_, reason)};
   }
 }
 
@@ -225,12 +243,14 @@ void CurlTransfer::watch_time() {
     timer_.reset();
     const SteadyTime now = loop_.clock().steady();
     if (deadline_ && now >= *deadline_) {
-      end(Error{.code = Code::kTimeout, .message = fmt::format("the request to {} took longer than its deadline", where_)});
+      end(Error{.code = Code::kTimeout,
+                .message = fmt::format("the request to {} took longer than its deadline", where_)});
       return;
     }
     if (paused_) last_byte_ = now;
     if (now - last_byte_ >= stall_timeout_) {
-      end(Error{.code = Code::kTimeout, .message = fmt::format("{} sent nothing for {} ms", where_, stall_timeout_.count())});
+      end(Error{.code = Code::kTimeout,
+                .message = fmt::format("{} sent nothing for {} ms", where_, stall_timeout_.count())});
       return;
     }
     watch_time();
@@ -246,7 +266,8 @@ Task<bool> CurlTransfer::changed(std::stop_token stop) {
 }
 
 Error CurlTransfer::cancelled() {
-  const Error error{.code = Code::kCancelled, .message = fmt::format("the request to {} was cancelled", where_)};
+  const Error error{.code = Code::kCancelled,
+                    .message = fmt::format("the request to {} was cancelled", where_)};
   unread_.clear();
   end(error);
   return error;
@@ -269,7 +290,8 @@ Task<Result<std::optional<std::string>>> CurlTransfer::read(std::stop_token stop
     if (std::exchange(paused_, false) && !done_) {
       last_byte_ = loop_.clock().steady();
       // Brings what curl held back, at once or with the next turn of the loop.
-      if (const CURLcode result = api_.easy_pause(easy_, CURLPAUSE_CONT); result != CURLE_OK && !done_) finished(result);
+      if (const CURLcode result = api_.easy_pause(easy_, CURLPAUSE_CONT); result != CURLE_OK && !done_)
+        finished(result);
     }
     co_return bytes;
   }

@@ -21,8 +21,9 @@ class CurlTransfer final : public ClientStream, private CurlMulti::Transfer {
   };
 
   // The URL has passed the request's egress policy.
-  static Result<std::unique_ptr<CurlTransfer>> start(runtime::AsioLoop& loop, std::shared_ptr<CurlMulti> multi, const ClientRequest& request,
-                                                     const Url& url, Mode mode);
+  static Result<std::unique_ptr<CurlTransfer>> start(runtime::AsioLoop& loop,
+                                                     std::shared_ptr<CurlMulti> multi,
+                                                     const ClientRequest& request, const Url& url, Mode mode);
   ~CurlTransfer() override;
 
   // Waits for the response's headers.
@@ -35,7 +36,8 @@ class CurlTransfer final : public ClientStream, private CurlMulti::Transfer {
   Task<Result<std::string>> rest(std::stop_token stop);
 
  private:
-  CurlTransfer(runtime::AsioLoop& loop, std::shared_ptr<CurlMulti> multi, const ClientRequest& request, const Url& url, Mode mode);
+  CurlTransfer(runtime::AsioLoop& loop, std::shared_ptr<CurlMulti> multi, const ClientRequest& request,
+               const Url& url, Mode mode);
   Result<> set_headers(const ClientRequest& request);
   void set_options(const ClientRequest& request, const Url& url);
   void set_method(const ClientRequest& request);

@@ -18,7 +18,9 @@ struct Block4 {
   int bits;
 };
 
-constexpr std::uint32_t ip4(unsigned a, unsigned b, unsigned c, unsigned d) { return a << 24 | b << 16 | c << 8 | d; }
+constexpr std::uint32_t ip4(unsigned a, unsigned b, unsigned c, unsigned d) {
+  return a << 24 | b << 16 | c << 8 | d;
+}
 
 // IANA's special-purpose registry, all that is not globally reachable.
 constexpr std::array kSpecial4{
@@ -55,9 +57,9 @@ struct Block6 {
 
 // Special blocks inside 2000::/3; all outside it is refused as a whole.
 constexpr std::array kSpecial6{
-    Block6{{0x20, 0x01, 0x00}, 23},              // protocol assignments: Teredo, ORCHID, benchmarks, ...
-    Block6{{0x20, 0x01, 0x0d, 0xb8}, 32},        // documentation
-    Block6{{0x3f, 0xff, 0x00}, 20},              // documentation
+    Block6{{0x20, 0x01, 0x00}, 23},        // protocol assignments: Teredo, ORCHID, benchmarks, ...
+    Block6{{0x20, 0x01, 0x0d, 0xb8}, 32},  // documentation
+    Block6{{0x3f, 0xff, 0x00}, 20},        // documentation
 };
 constexpr Block6 kMapped{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}, 96};
 constexpr Block6 kNat64{{0x00, 0x64, 0xff, 0x9b}, 96};
@@ -66,7 +68,9 @@ constexpr Block6 kGlobalUnicast{{0x20}, 3};
 
 bool inside(const Bytes16& address, const Block6& block) {
   const auto whole = static_cast<size_t>(block.bits / 8);
-  if (!std::equal(address.begin(), address.begin() + static_cast<std::ptrdiff_t>(whole), block.network.begin())) return false;
+  if (!std::equal(address.begin(), address.begin() + static_cast<std::ptrdiff_t>(whole),
+                  block.network.begin()))
+    return false;
   const int rest = block.bits % 8;
   if (rest == 0) return true;
   const auto mask = static_cast<std::uint8_t>(0xff << (8 - rest));
@@ -103,10 +107,12 @@ bool is_local_name(std::string_view host) {
 bool is_public_literal(const Url& url) {
   sockaddr_in v4{};
   v4.sin_family = AF_INET;
-  if (inet_pton(AF_INET, url.host.c_str(), &v4.sin_addr) == 1) return is_public_address(reinterpret_cast<const sockaddr&>(v4));
+  if (inet_pton(AF_INET, url.host.c_str(), &v4.sin_addr) == 1)
+    return is_public_address(reinterpret_cast<const sockaddr&>(v4));
   sockaddr_in6 v6{};
   v6.sin6_family = AF_INET6;
-  if (inet_pton(AF_INET6, url.host.c_str(), &v6.sin6_addr) == 1) return is_public_address(reinterpret_cast<const sockaddr&>(v6));
+  if (inet_pton(AF_INET6, url.host.c_str(), &v6.sin6_addr) == 1)
+    return is_public_address(reinterpret_cast<const sockaddr&>(v6));
   return true;  // a name: its addresses are checked when they are known
 }
 
@@ -117,19 +123,22 @@ class StrictPolicy final : public EgressPolicy {
   Result<> check_url(std::string_view text) const override {
     const Result<Url> url = Url::parse(text);
     if (!url) return fail(url.error());
-    if (!url->userinfo.empty()) return fail(Code::kPermissionDenied, "URLs with a user name or password are not allowed");
+    if (!url->userinfo.empty())
+      return fail(Code::kPermissionDenied, "URLs with a user name or password are not allowed");
     if (url->scheme != "https" && plain_ == AllowPlain::kNo) {
       return fail(Code::kPermissionDenied, "only https is allowed, {} is plain http", url->host_port());
     }
     if (is_local_name(url->host) || !is_public_literal(*url)) {
-      return fail(Code::kPermissionDenied, "{} is not a public host; only public hosts may be reached", url->host_port());
+      return fail(Code::kPermissionDenied, "{} is not a public host; only public hosts may be reached",
+                  url->host_port());
     }
     return {};
   }
 
   Result<> check_address(const sockaddr& address) const override {
     if (is_public_address(address)) return {};
-    return fail(Code::kPermissionDenied, "{} is not a public address; only public hosts may be reached", address_text(address));
+    return fail(Code::kPermissionDenied, "{} is not a public address; only public hosts may be reached",
+                address_text(address));
   }
 
   Reach reach() const override { return Reach::kPublicOnly; }
@@ -146,7 +155,8 @@ class ExactHostPolicy final : public EgressPolicy {
     const Result<Url> url = Url::parse(text);
     if (!url) return fail(url.error());
     if (url->host == host_ && url->port == port_) return {};
-    return fail(Code::kPermissionDenied, "only {}:{} is configured for this request, not {}", host_, port_, url->host_port());
+    return fail(Code::kPermissionDenied, "only {}:{} is configured for this request, not {}", host_, port_,
+                url->host_port());
   }
 
   Result<> check_address(const sockaddr&) const override { return {}; }
@@ -160,14 +170,17 @@ class ExactHostPolicy final : public EgressPolicy {
 }  // namespace
 
 bool is_public_address(const sockaddr& address) {
-  if (address.sa_family == AF_INET) return public4(ntohl(reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr));
+  if (address.sa_family == AF_INET)
+    return public4(ntohl(reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr));
   if (address.sa_family != AF_INET6) return false;
   Bytes16 bytes;
   std::memcpy(bytes.data(), &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr, bytes.size());
   return public6(bytes);
 }
 
-std::shared_ptr<const EgressPolicy> EgressPolicy::strict(AllowPlain plain) { return std::make_shared<StrictPolicy>(plain); }
+std::shared_ptr<const EgressPolicy> EgressPolicy::strict(AllowPlain plain) {
+  return std::make_shared<StrictPolicy>(plain);
+}
 
 std::shared_ptr<const EgressPolicy> EgressPolicy::exact_host(std::string_view host, std::uint16_t port) {
   std::string plain = strings::lower(host);

@@ -27,7 +27,8 @@ struct FdWatch::State : std::enable_shared_from_this<FdWatch::State> {
   void arm(Ready what) {
     const bool read = what == Ready::kRead;
     direction(what).pending = true;
-    descriptor.async_wait(read ? boost::asio::posix::descriptor_base::wait_read : boost::asio::posix::descriptor_base::wait_write,
+    descriptor.async_wait(read ? boost::asio::posix::descriptor_base::wait_read
+                               : boost::asio::posix::descriptor_base::wait_write,
                           [self = shared_from_this(), what](const boost::system::error_code&) {
                             Direction& d = self->direction(what);
                             d.pending = false;

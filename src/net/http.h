@@ -36,7 +36,7 @@ struct HttpRequest {
   std::string query;   // the target after '?', still percent-encoded
   Headers headers;
   std::string body;
-  std::string peer;    // "127.0.0.1:40312", "[::1]:40312" or "unix"
+  std::string peer;  // "127.0.0.1:40312", "[::1]:40312" or "unix"
   Transport transport = Transport::kTcp;
 };
 

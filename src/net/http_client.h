@@ -17,15 +17,15 @@ namespace chela::net {
 
 struct ClientRequest {
   std::string method = "GET";
-  std::string url;                                   // http or https
+  std::string url;  // http or https
   Headers headers = {};
   std::string body = {};
-  std::optional<std::string> unix_socket = {};       // connect here; the URL then gives only path and Host header
+  std::optional<std::string> unix_socket = {};  // connect here; the URL then gives only path and Host header
   std::chrono::milliseconds connect_timeout = kModelConnectTimeout;
   std::chrono::milliseconds stall_timeout = kModelStallTimeout;  // no byte from the server for so long
   std::optional<SteadyTime> deadline = std::nullopt;             // for the whole exchange
-  int max_redirects = 0;                             // 0: a redirect is an answer like any other
-  size_t max_body = kMaxClientBodyBytes;             // more is kTooLarge; SIZE_MAX for endless streams
+  int max_redirects = 0;                                         // 0: a redirect is an answer like any other
+  size_t max_body = kMaxClientBodyBytes;  // more is kTooLarge; SIZE_MAX for endless streams
   // Where the request may go, redirects included. Required unless unix_socket is set: who calls must have decided.
   std::shared_ptr<const EgressPolicy> egress = {};
 };

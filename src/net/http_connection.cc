@@ -33,8 +33,8 @@ Task<> run_handler(std::shared_ptr<HttpServerCore> core, std::shared_ptr<HttpExc
 
 }  // namespace
 
-HttpConnection::HttpConnection(std::shared_ptr<HttpServerCore> core, std::shared_ptr<SocketStream> stream, std::string peer,
-                               Transport transport)
+HttpConnection::HttpConnection(std::shared_ptr<HttpServerCore> core, std::shared_ptr<SocketStream> stream,
+                               std::string peer, Transport transport)
     : core_(std::move(core)), stream_(std::move(stream)), peer_(std::move(peer)), transport_(transport) {}
 
 void HttpConnection::start() {
@@ -126,8 +126,8 @@ void HttpConnection::end_of_input() {
 
 void HttpConnection::consume(std::string_view bytes) {
   if (!parser_) {
-    parser_ = std::make_unique<RequestParser>(
-        RequestParser::Limits{.max_header_bytes = core_->options.max_header_bytes, .body_limit = core_->options.body_limit});
+    parser_ = std::make_unique<RequestParser>(RequestParser::Limits{
+        .max_header_bytes = core_->options.max_header_bytes, .body_limit = core_->options.body_limit});
   }
   const RequestParser::State state = parser_->feed(bytes);
   if (state == RequestParser::State::kRefused) {

@@ -21,7 +21,7 @@ class HttpConnection;
 struct HttpServerCore {
   HttpServerCore(runtime::AsioLoop& l, HttpServerOptions o, HttpHandler h);
 
-  std::string_view date();   // the Date header's value; made once a second
+  std::string_view date();  // the Date header's value; made once a second
 
   runtime::AsioLoop& loop;
   HttpServerOptions options;
@@ -30,7 +30,7 @@ struct HttpServerCore {
   std::unordered_set<std::shared_ptr<HttpConnection>> connections;
   bool stopping = false;
   std::optional<runtime::Completion<bool>> all_closed;  // stop() waits for it
-  std::array<char, 64 * 1024> scratch;  // where reads land: connections have no read buffer
+  std::array<char, 64 * 1024> scratch;                  // where reads land: connections have no read buffer
   std::string date_text;
   std::int64_t date_second = -1;
 };
@@ -39,7 +39,8 @@ struct HttpServerCore {
 // coroutine: an idle connection is this object and its socket.
 class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
  public:
-  HttpConnection(std::shared_ptr<HttpServerCore> core, std::shared_ptr<SocketStream> stream, std::string peer, Transport transport);
+  HttpConnection(std::shared_ptr<HttpServerCore> core, std::shared_ptr<SocketStream> stream, std::string peer,
+                 Transport transport);
 
   void start();
   // The server stops: an idle connection closes, a busy one is told and closes after its response.
@@ -79,7 +80,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   State state_ = State::kIdle;
   bool input_ended_ = false;
   std::unique_ptr<RequestParser> parser_;
-  std::string ahead_;  // read while a request is handled
+  std::string ahead_;                        // read while a request is handled
   std::stop_source gone_{std::nostopstate};  // of the request that is being handled
   size_t lingered_ = 0;
   std::optional<SteadyTime> deadline_;

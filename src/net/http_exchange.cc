@@ -33,7 +33,8 @@ Result<> HttpExchange::send_head(int status, const Headers& headers, Framing fra
 void HttpExchange::reply(HttpResponse response) {
   CHELA_CHECK(state_ == State::kWaiting, "a request is answered once");
   const Framing framing = bodiless(response.status) ? Framing::kNone : Framing::kLength;
-  if (const Result<> sent = send_head(response.status, response.headers, framing, response.body.size()); !sent) {
+  if (const Result<> sent = send_head(response.status, response.headers, framing, response.body.size());
+      !sent) {
     // What made the header is on our side: the client learns of a failure, not of a request it could mend.
     reply(error_response({500, Error{.code = Code::kInternal, .message = sent.error().message}}));
     return;
@@ -45,7 +46,9 @@ void HttpExchange::reply(HttpResponse response) {
 
 Result<> HttpExchange::begin_stream(int status, Headers headers) {
   if (state_ != State::kWaiting) return fail(Code::kConflict, "the response has begun already");
-  framing_ = bodiless(status) ? Framing::kNone : minor_version_ == 0 ? Framing::kUntilClose : Framing::kChunked;
+  framing_ = bodiless(status)      ? Framing::kNone
+             : minor_version_ == 0 ? Framing::kUntilClose
+                                   : Framing::kChunked;
   if (framing_ == Framing::kUntilClose) keep_alive_ = KeepAlive::kNo;
   if (Result<> sent = send_head(status, headers, framing_, 0); !sent) return sent;
   state_ = State::kStreaming;
@@ -56,7 +59,8 @@ Result<> HttpExchange::write(std::string_view bytes) {
   if (state_ != State::kStreaming) return fail(Code::kConflict, "the response has not begun or is over");
   SocketStream& stream = *connection_->stream();
   if (stream.closed()) return fail(Code::kUnavailable, "the client has gone");
-  if (bytes.empty() || head_only_ || framing_ == Framing::kNone) return {};  // an empty chunk would end the body
+  if (bytes.empty() || head_only_ || framing_ == Framing::kNone)
+    return {};  // an empty chunk would end the body
   if (!stream.has_room(bytes.size())) {
     return fail(Code::kUnavailable, "the client reads too slowly: {} bytes are unsent", stream.pending());
   }
@@ -88,7 +92,8 @@ void HttpExchange::abort() {
 
 void HttpExchange::handler_returned() {
   if (state_ != State::kWaiting) return;
-  reply(error_response({500, Error{.code = Code::kInternal, .message = "the request's handler gave no answer"}}));
+  reply(error_response(
+      {500, Error{.code = Code::kInternal, .message = "the request's handler gave no answer"}}));
 }
 
 Task<Result<std::unique_ptr<WebSocket>>> HttpExchange::upgrade(WebSocketOptions options) {

@@ -24,7 +24,8 @@ Refusal bad_request(std::string_view why) {
 }
 
 Refusal header_too_large(size_t limit) {
-  return {431, Error{.code = Code::kTooLarge, .message = fmt::format("the request's headers are larger than {} bytes", limit)}};
+  return {431, Error{.code = Code::kTooLarge,
+                     .message = fmt::format("the request's headers are larger than {} bytes", limit)}};
 }
 
 }  // namespace
@@ -87,7 +88,8 @@ struct RequestParser::Impl final : http::basic_parser<true> {
   void on_field_impl(http::field, View name, View value, error_code& ec) override {
     count_header(name.size() + value.size() + 4, ec);
     if (ec || headers_done) return;  // a trailer is counted, not kept
-    if (request.headers.fields.size() >= kMaxHeaderFields) return refuse(header_too_large(limits.max_header_bytes), ec);
+    if (request.headers.fields.size() >= kMaxHeaderFields)
+      return refuse(header_too_large(limits.max_header_bytes), ec);
     request.headers.add(view(name), view(value));
   }
 
@@ -95,15 +97,18 @@ struct RequestParser::Impl final : http::basic_parser<true> {
     headers_done = true;
     const Headers& headers = request.headers;
     const size_t hosts = headers.count("Host");
-    if (hosts > 1 || (hosts == 0 && minor == 1)) return refuse(bad_request("there must be one Host header"), ec);
+    if (hosts > 1 || (hosts == 0 && minor == 1))
+      return refuse(bad_request("there must be one Host header"), ec);
     const size_t lengths = headers.count("Content-Length");
     const size_t codings = headers.count("Transfer-Encoding");
     // Beast takes "3, 3" for 3.
     if (lengths > 1 || headers.value_or("Content-Length").contains(',')) {
       return refuse(bad_request("more than one Content-Length"), ec);
     }
-    if (lengths > 0 && codings > 0) return refuse(bad_request("both Content-Length and Transfer-Encoding"), ec);
-    if (codings > 0 && (codings > 1 || minor == 0 || !strings::iequals(headers.value_or("Transfer-Encoding"), "chunked"))) {
+    if (lengths > 0 && codings > 0)
+      return refuse(bad_request("both Content-Length and Transfer-Encoding"), ec);
+    if (codings > 0 &&
+        (codings > 1 || minor == 0 || !strings::iequals(headers.value_or("Transfer-Encoding"), "chunked"))) {
       return refuse(bad_request("the only Transfer-Encoding taken is chunked"), ec);
     }
     max_body = limits.body_limit(request.path);
@@ -117,13 +122,17 @@ struct RequestParser::Impl final : http::basic_parser<true> {
     const std::string* expect = request.headers.find("Expect");
     if (!expect || minor == 0) return;
     if (!strings::iequals(*expect, "100-continue")) {
-      return refuse({417, Error{.code = Code::kUnsupported, .message = "the only expectation taken is 100-continue"}}, ec);
+      return refuse(
+          {417, Error{.code = Code::kUnsupported, .message = "the only expectation taken is 100-continue"}},
+          ec);
     }
     wants_continue = chunked() || content_length().value_or(0) > 0;
   }
 
   void refuse_body(error_code& ec) {
-    refuse({413, Error{.code = Code::kTooLarge, .message = fmt::format("the request's body is larger than {} bytes", max_body)}}, ec);
+    refuse({413, Error{.code = Code::kTooLarge,
+                       .message = fmt::format("the request's body is larger than {} bytes", max_body)}},
+           ec);
   }
 
   size_t append_body(View body, error_code& ec) {
@@ -140,7 +149,9 @@ struct RequestParser::Impl final : http::basic_parser<true> {
   void on_chunk_header_impl(std::uint64_t size, View, error_code& ec) override {
     if (size > max_body - request.body.size()) refuse_body(ec);
   }
-  size_t on_chunk_body_impl(std::uint64_t, View body, error_code& ec) override { return append_body(body, ec); }
+  size_t on_chunk_body_impl(std::uint64_t, View body, error_code& ec) override {
+    return append_body(body, ec);
+  }
   void on_finish_impl(error_code&) override {}
 };
 
@@ -166,7 +177,8 @@ RequestParser::State RequestParser::feed(std::string_view bytes) {
   const size_t used = p.put(boost::asio::const_buffer(input.data(), input.size()), ec);
   if (ec && ec != http::error::need_more) {
     if (!p.refused) {
-      p.refused = ec == http::error::header_limit ? header_too_large(p.limits.max_header_bytes) : bad_request(ec.message());
+      p.refused = ec == http::error::header_limit ? header_too_large(p.limits.max_header_bytes)
+                                                  : bad_request(ec.message());
     }
     return State::kRefused;
   }
@@ -177,13 +189,16 @@ RequestParser::State RequestParser::feed(std::string_view bytes) {
   }
   if (p.is_done()) return State::kDone;
   if (p.pending.size() > p.limits.max_header_bytes) {
-    p.refused = p.headers_done ? bad_request("a chunk's header is too long") : header_too_large(p.limits.max_header_bytes);
+    p.refused = p.headers_done ? bad_request("a chunk's header is too long")
+                               : header_too_large(p.limits.max_header_bytes);
     return State::kRefused;
   }
   return State::kNeedMore;
 }
 
-bool RequestParser::take_continue() { return std::exchange(impl_->wants_continue, false) && !impl_->is_done(); }
+bool RequestParser::take_continue() {
+  return std::exchange(impl_->wants_continue, false) && !impl_->is_done();
+}
 HttpRequest RequestParser::take_request() { return std::move(impl_->request); }
 std::string RequestParser::take_rest() { return std::move(impl_->pending); }
 KeepAlive RequestParser::keep_alive() const { return impl_->keep_alive() ? KeepAlive::kYes : KeepAlive::kNo; }

@@ -7,9 +7,12 @@ namespace chela::net {
 namespace {
 
 // Answers at once, without reading: the client may not have sent anything yet.
-void refuse_connection(const std::shared_ptr<HttpServerCore>& core, const std::shared_ptr<SocketStream>& stream) {
+void refuse_connection(const std::shared_ptr<HttpServerCore>& core,
+                       const std::shared_ptr<SocketStream>& stream) {
   const HttpResponse response =
-      error_response({503, Error{.code = Code::kUnavailable, .message = "too many connections; try again shortly", .retry_after = 1s}});
+      error_response({503, Error{.code = Code::kUnavailable,
+                                 .message = "too many connections; try again shortly",
+                                 .retry_after = 1s}});
   std::string out;
   const Result<> head = append_head(out, {.status = response.status,
                                           .headers = response.headers,
@@ -20,20 +23,23 @@ void refuse_connection(const std::shared_ptr<HttpServerCore>& core, const std::s
   stream->send(out);
   stream->send(response.body);
   stream->finish([core, stream] {
-    (void)stream->read(core->scratch);  // a request left unread would reset the connection before the client has the answer
+    (void)stream->read(
+        core->scratch);  // a request left unread would reset the connection before the client has the answer
     stream->close();
   });
 }
 
 void accepted(const std::shared_ptr<HttpServerCore>& core, Accepted client) {
-  const auto stream = std::make_shared<SocketStream>(
-      core->loop, std::move(client.socket),
-      SocketStream::Limits{.max_unsent = core->options.max_write_buffer, .write_stall = core->options.write_stall_timeout});
+  const auto stream =
+      std::make_shared<SocketStream>(core->loop, std::move(client.socket),
+                                     SocketStream::Limits{.max_unsent = core->options.max_write_buffer,
+                                                          .write_stall = core->options.write_stall_timeout});
   if (core->connections.size() >= core->options.max_connections) {
     refuse_connection(core, stream);
     return;
   }
-  const auto connection = std::make_shared<HttpConnection>(core, stream, std::move(client.peer), client.transport);
+  const auto connection =
+      std::make_shared<HttpConnection>(core, stream, std::move(client.peer), client.transport);
   core->connections.insert(connection);
   connection->start();
 }
@@ -48,18 +54,22 @@ struct HttpServer::State {
     return [this](Accepted client) { accepted(core, std::move(client)); };
   }
 
-  std::vector<std::shared_ptr<HttpConnection>> connections() const { return {core->connections.begin(), core->connections.end()}; }
+  std::vector<std::shared_ptr<HttpConnection>> connections() const {
+    return {core->connections.begin(), core->connections.end()};
+  }
 };
 
 HttpServer::HttpServer(runtime::AsioLoop& loop, HttpServerOptions options, HttpHandler handler)
-    : state_(std::make_shared<State>(std::make_shared<HttpServerCore>(loop, std::move(options), std::move(handler)))) {}
+    : state_(std::make_shared<State>(
+          std::make_shared<HttpServerCore>(loop, std::move(options), std::move(handler)))) {}
 
 HttpServer::~HttpServer() {
   for (const auto& connection : state_->connections()) connection->abort();
 }
 
 Result<std::uint16_t> HttpServer::listen_tcp(const std::string& host, std::uint16_t port) {
-  Result<std::unique_ptr<Listener>> listener = Listener::tcp(state_->core->loop, host, port, state_->on_accept());
+  Result<std::unique_ptr<Listener>> listener =
+      Listener::tcp(state_->core->loop, host, port, state_->on_accept());
   if (!listener) return fail(listener.error());
   const std::uint16_t real = (*listener)->port();
   state_->listeners.push_back(*std::move(listener));
@@ -67,7 +77,8 @@ Result<std::uint16_t> HttpServer::listen_tcp(const std::string& host, std::uint1
 }
 
 Result<> HttpServer::listen_unix(const std::string& path) {
-  Result<std::unique_ptr<Listener>> listener = Listener::unix_socket(state_->core->loop, path, state_->on_accept());
+  Result<std::unique_ptr<Listener>> listener =
+      Listener::unix_socket(state_->core->loop, path, state_->on_accept());
   if (!listener) return fail(listener.error());
   state_->listeners.push_back(*std::move(listener));
   return {};
@@ -81,8 +92,8 @@ Task<> HttpServer::stop(std::chrono::milliseconds grace) {
   for (const auto& connection : state->connections()) connection->stop();
   if (!core.connections.empty()) {
     core.all_closed.emplace(core.loop);
-    const runtime::TimerId timer =
-        core.loop.call_at(core.loop.clock().steady() + grace, [done = *core.all_closed] { done.resolve(false); });
+    const runtime::TimerId timer = core.loop.call_at(core.loop.clock().steady() + grace,
+                                                     [done = *core.all_closed] { done.resolve(false); });
     co_await *core.all_closed;
     core.loop.cancel(timer);
   }

@@ -62,9 +62,11 @@ struct HttpServerOptions {
   std::function<size_t(std::string_view path)> body_limit = {};
   size_t max_connections = kMaxConnections;
   size_t max_write_buffer = kMaxWriteBufferBytes;
-  std::chrono::milliseconds request_timeout = kRequestReadTimeout;       // from the first byte of a request to its last
-  std::chrono::milliseconds idle_timeout = kIdleConnectionTimeout;       // between requests
-  std::chrono::milliseconds write_stall_timeout = kWriteStallTimeout;    // a client that takes no byte for so long is cut off
+  std::chrono::milliseconds request_timeout =
+      kRequestReadTimeout;  // from the first byte of a request to its last
+  std::chrono::milliseconds idle_timeout = kIdleConnectionTimeout;  // between requests
+  std::chrono::milliseconds write_stall_timeout =
+      kWriteStallTimeout;  // a client that takes no byte for so long is cut off
 };
 
 // HTTP/1.1 and 1.0 on any number of TCP and Unix sockets: keep-alive, pipelining (answers in order), WebSocket upgrade. What it

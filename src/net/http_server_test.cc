@@ -13,7 +13,9 @@ namespace {
 
 using testing::RawSocket;
 
-HttpResponse text(std::string body) { return {.status = 200, .headers = {{{"Content-Type", "text/plain"}}}, .body = std::move(body)}; }
+HttpResponse text(std::string body) {
+  return {.status = 200, .headers = {{{"Content-Type", "text/plain"}}}, .body = std::move(body)};
+}
 
 // What the handlers of a test saw.
 struct Seen {
@@ -58,7 +60,8 @@ Task<> flood(runtime::EventLoop& loop, std::shared_ptr<Exchange> exchange, Seen&
 class HttpServerTest : public testing::HttpFixture {
  protected:
   void serve(HttpServerOptions options = {}) {
-    start([this](std::shared_ptr<Exchange> exchange) { return handle(loop_, seen_, std::move(exchange)); }, std::move(options));
+    start([this](std::shared_ptr<Exchange> exchange) { return handle(loop_, seen_, std::move(exchange)); },
+          std::move(options));
   }
 
   static Task<> handle(runtime::EventLoop& loop, Seen& seen, std::shared_ptr<Exchange> exchange) {
@@ -74,7 +77,8 @@ class HttpServerTest : public testing::HttpFixture {
       co_await exchange->drained(0, {});
       co_return;
     }
-    if (request.path == "/bad-header") co_return exchange->reply({.headers = {{{"X-A", "1\r\nX-B: 2"}}}, .body = "x"});
+    if (request.path == "/bad-header")
+      co_return exchange->reply({.headers = {{{"X-A", "1\r\nX-B: 2"}}}, .body = "x"});
     if (request.path == "/empty") co_return exchange->reply({.status = 204});
     if (request.path == "/later") co_await runtime::sleep_for(loop, 5ms, {});
     if (request.path == "/big") co_return exchange->reply(text(std::string(3'000'000, 'b')));
@@ -82,7 +86,8 @@ class HttpServerTest : public testing::HttpFixture {
       seen.kept = exchange;
       co_return exchange->reply(text("kept"));
     }
-    exchange->reply(text(fmt::format("{} {} {} {} {}", request.method, request.path, request.query, request.body.size(), request.peer)));
+    exchange->reply(text(fmt::format("{} {} {} {} {}", request.method, request.path, request.query,
+                                     request.body.size(), request.peer)));
   }
 
   Seen seen_;
@@ -114,7 +119,8 @@ TEST_F(HttpServerTest, KeepsConnectionsAlive) {
 
 TEST_F(HttpServerTest, AnswersAPipelineInOrder) {
   serve();
-  std::string pipeline = "GET /later HTTP/1.1\r\nHost: h\r\n\r\nPOST /p1 HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc";
+  std::string pipeline =
+      "GET /later HTTP/1.1\r\nHost: h\r\n\r\nPOST /p1 HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc";
   for (int i = 2; i < 200; ++i) pipeline += fmt::format("GET /p{} HTTP/1.1\r\nHost: h\r\n\r\n", i);
   const std::string replies = exchange(pipeline + std::string(kGetClose));
   size_t at = replies.find("GET /later");
@@ -132,7 +138,9 @@ TEST_F(HttpServerTest, ReadsChunkedBodiesAndAnswersContinue) {
   serve();
   const auto [interim, reply] = client([port = port_] {
     RawSocket socket = RawSocket::connect_tcp(port);
-    socket.send("POST /c HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n");
+    socket.send(
+        "POST /c HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\nConnection: "
+        "close\r\n\r\n");
     std::string first = socket.read_until("\r\n\r\n");
     socket.send("5\r\nhello\r\n0\r\n\r\n");
     return std::pair(first, socket.read_to_end());
@@ -155,8 +163,9 @@ TEST_F(HttpServerTest, StreamsInChunksOrUntilTheClose) {
 
 TEST_F(HttpServerTest, HeadHasTheLengthButNoBody) {
   serve();
-  const std::string replies = exchange("HEAD /a HTTP/1.1\r\nHost: h\r\n\r\n" + std::string("GET /empty HTTP/1.1\r\nHost: h\r\n\r\n") +
-                                       std::string(kGetClose));
+  const std::string replies =
+      exchange("HEAD /a HTTP/1.1\r\nHost: h\r\n\r\n" + std::string("GET /empty HTTP/1.1\r\nHost: h\r\n\r\n") +
+               std::string(kGetClose));
   EXPECT_EQ(replies.find("HEAD /a"), std::string::npos);
   EXPECT_NE(replies.find("Content-Length: "), std::string::npos);
   const size_t empty = replies.find("HTTP/1.1 204");
@@ -177,11 +186,16 @@ TEST_F(HttpServerTest, RefusesWithTheEnvelope) {
   EXPECT_TRUE(large.starts_with("HTTP/1.1 413 ")) << large;
   EXPECT_NE(large.find("too_large"), std::string::npos);
   const std::string body = std::string(400'000, 'x');
-  EXPECT_TRUE(exchange("POST /small HTTP/1.1\r\nHost: h\r\nContent-Length: 400000\r\n\r\n" + body).starts_with("HTTP/1.1 413 "));
-  EXPECT_TRUE(exchange("GET / HTTP/1.1\r\nHost: h\r\nX: " + std::string(600, 'x') + "\r\n\r\n").starts_with("HTTP/1.1 431 "));
-  EXPECT_TRUE(exchange("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n").starts_with("HTTP/1.1 400 "));
+  EXPECT_TRUE(exchange("POST /small HTTP/1.1\r\nHost: h\r\nContent-Length: 400000\r\n\r\n" + body)
+                  .starts_with("HTTP/1.1 413 "));
+  EXPECT_TRUE(exchange("GET / HTTP/1.1\r\nHost: h\r\nX: " + std::string(600, 'x') + "\r\n\r\n")
+                  .starts_with("HTTP/1.1 431 "));
+  EXPECT_TRUE(
+      exchange("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n")
+          .starts_with("HTTP/1.1 400 "));
   EXPECT_EQ(seen_.requests, 0);
-  EXPECT_TRUE(exchange("GET /none HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n").starts_with("HTTP/1.1 500 "));
+  EXPECT_TRUE(
+      exchange("GET /none HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n").starts_with("HTTP/1.1 500 "));
   const std::string split = exchange("GET /bad-header HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
   EXPECT_TRUE(split.starts_with("HTTP/1.1 500 ")) << split;
   EXPECT_EQ(split.find("X-B"), std::string::npos);

@@ -26,13 +26,15 @@ TEST(Headers, CompareWithoutCaseAndKeepOrder) {
 
 TEST(Percent, DecodesAndEncodes) {
   EXPECT_EQ(percent_decode("a%20b%2Fc+d"), "a b/c+d");
-  for (const char* bad : {"%", "%2", "%zz", "%00", "a%2"}) EXPECT_EQ(percent_decode(bad), std::nullopt) << bad;
+  for (const char* bad : {"%", "%2", "%zz", "%00", "a%2"})
+    EXPECT_EQ(percent_decode(bad), std::nullopt) << bad;
   EXPECT_EQ(percent_encode("a b/\xC3\xA9~"), "a%20b%2F%C3%A9~");
 }
 
 TEST(Query, SplitsAndKeepsWhatItCannotDecode) {
   using Pairs = std::vector<std::pair<std::string, std::string>>;
-  EXPECT_EQ(parse_query("a=1&b=x%20y+z&&c&d=1=2&e=%zz"), (Pairs{{"a", "1"}, {"b", "x y z"}, {"c", ""}, {"d", "1=2"}, {"e", "%zz"}}));
+  EXPECT_EQ(parse_query("a=1&b=x%20y+z&&c&d=1=2&e=%zz"),
+            (Pairs{{"a", "1"}, {"b", "x y z"}, {"c", ""}, {"d", "1=2"}, {"e", "%zz"}}));
   EXPECT_TRUE(parse_query("").empty());
 }
 
@@ -60,11 +62,32 @@ TEST(Url, NormalizesAndPrintsWhatItParsed) {
   EXPECT_EQ(text("http://[0:0::1]:81/p"), "http://[::1]:81/p");
   EXPECT_EQ(text("http://h/\xC3\xA9?\xC3\xA9"), "http://h/%C3%A9?%C3%A9");
   EXPECT_EQ(text("http://1.2.3.4"), "http://1.2.3.4/");
-  for (const char* bad :
-       {"", "h", "ftp://h/", "http:/h", "http://", "http:///x", "http://h:0/", "http://h:65536/", "http://h:8x/", "http://h h/",
-        "http://h\\@x/", "http://127.1/", "http://0x7f.0.0.1/", "http://2130706433/", "http://0177.0.0.1/", "http://1.2.3.4.5/",
-        "http://a@b@c/", "http://h%2e/", "http://[::1/", "http://[zz]/", "http://ex\xC3\xA4mple/", "http://a..b/", "http://h/\r\nX: y",
-        "http://[::1%25eth0]/", "http://[::1]x/", "file:///etc/passwd"}) {
+  for (const char* bad : {"",
+                          "h",
+                          "ftp://h/",
+                          "http:/h",
+                          "http://",
+                          "http:///x",
+                          "http://h:0/",
+                          "http://h:65536/",
+                          "http://h:8x/",
+                          "http://h h/",
+                          "http://h\\@x/",
+                          "http://127.1/",
+                          "http://0x7f.0.0.1/",
+                          "http://2130706433/",
+                          "http://0177.0.0.1/",
+                          "http://1.2.3.4.5/",
+                          "http://a@b@c/",
+                          "http://h%2e/",
+                          "http://[::1/",
+                          "http://[zz]/",
+                          "http://ex\xC3\xA4mple/",
+                          "http://a..b/",
+                          "http://h/\r\nX: y",
+                          "http://[::1%25eth0]/",
+                          "http://[::1]x/",
+                          "file:///etc/passwd"}) {
     EXPECT_EQ(text(bad), "error") << bad;
   }
 }
@@ -132,8 +155,12 @@ TEST(RequestParser, RefusesWhatCouldBeReadInTwoWays) {
   const auto status = [](std::string_view head, std::string_view body = "") {
     return parse(std::string(head) + "\r\n\r\n" + std::string(body), 7).refused;
   };
-  EXPECT_EQ(status("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nTransfer-Encoding: chunked", "0\r\n\r\n"), 400);
-  EXPECT_EQ(status("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nContent-Length: 3", "0\r\n\r\n"), 400);
+  EXPECT_EQ(
+      status("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nTransfer-Encoding: chunked", "0\r\n\r\n"),
+      400);
+  EXPECT_EQ(
+      status("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nContent-Length: 3", "0\r\n\r\n"),
+      400);
   EXPECT_EQ(status("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nContent-Length: 3", "abc"), 400);
   EXPECT_EQ(status("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nContent-Length: 4", "abc"), 400);
   EXPECT_EQ(status("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3, 3", "abc"), 400);
@@ -143,7 +170,9 @@ TEST(RequestParser, RefusesWhatCouldBeReadInTwoWays) {
   EXPECT_EQ(status("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip, chunked", "0\r\n\r\n"), 400);
   EXPECT_EQ(status("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: identity"), 400);
   EXPECT_EQ(status("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: xchunked", "0\r\n\r\n"), 400);
-  EXPECT_EQ(status("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked", "0\r\n\r\n"), 400);
+  EXPECT_EQ(status("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
+                   "0\r\n\r\n"),
+            400);
   EXPECT_EQ(status("POST / HTTP/1.0\r\nTransfer-Encoding: chunked", "0\r\n\r\n"), 400);
   EXPECT_EQ(status("GET / HTTP/1.1"), 400);
   EXPECT_EQ(status("GET / HTTP/1.1\r\nHost: a\r\nHost: b"), 400);
@@ -163,8 +192,11 @@ TEST(RequestParser, LimitsHeadersAndBodies) {
     EXPECT_EQ(parse(head + "Content-Length: 100\r\n\r\n" + std::string(100, 'x'), step).refused, 0) << step;
     EXPECT_EQ(parse(head + "Content-Length: 101\r\n\r\n", step).refused, 413) << step;
     EXPECT_EQ(parse(head + "Content-Length: 18446744073709551615\r\n\r\n", step).refused, 413) << step;
-    EXPECT_EQ(parse(head + "Transfer-Encoding: chunked\r\n\r\n65\r\n" + std::string(101, 'x'), step).refused, 413) << step;
-    EXPECT_EQ(parse(head + "Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n", step).refused, 413) << step;
+    EXPECT_EQ(parse(head + "Transfer-Encoding: chunked\r\n\r\n65\r\n" + std::string(101, 'x'), step).refused,
+              413)
+        << step;
+    EXPECT_EQ(parse(head + "Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n", step).refused, 413)
+        << step;
     EXPECT_EQ(parse(head + "X: " + std::string(2000, 'x') + "\r\n\r\n", step).refused, 431) << step;
     EXPECT_EQ(parse("GET /" + std::string(2000, 'x'), step).refused, 431) << step;
     std::string many = head;
@@ -173,7 +205,9 @@ TEST(RequestParser, LimitsHeadersAndBodies) {
     std::string small_fields = head;
     for (size_t i = 0; i <= kMaxHeaderFields; ++i) small_fields += "a:b\r\n";
     EXPECT_EQ(parse(small_fields + "\r\n", step, 100, 10'000).refused, 431) << step;
-    EXPECT_EQ(parse(head + "Transfer-Encoding: chunked\r\n\r\n3;" + std::string(2000, 'x'), step).refused, 400) << step;
+    EXPECT_EQ(parse(head + "Transfer-Encoding: chunked\r\n\r\n3;" + std::string(2000, 'x'), step).refused,
+              400)
+        << step;
     std::string trailers = head + "Transfer-Encoding: chunked\r\n\r\n0\r\n";
     for (int i = 0; i < 200; ++i) trailers += "T: 1234567\r\n";
     EXPECT_NE(parse(trailers, step).refused, 0) << step;

@@ -12,10 +12,10 @@ namespace chela::net {
 enum class KeepAlive { kNo, kYes };
 
 enum class Framing {
-  kLength,       // Content-Length
+  kLength,  // Content-Length
   kChunked,
-  kUntilClose,   // HTTP/1.0: the end of the connection ends the body
-  kNone,         // 204, 304 and 101 have no body and say nothing of it
+  kUntilClose,  // HTTP/1.0: the end of the connection ends the body
+  kNone,        // 204, 304 and 101 have no body and say nothing of it
 };
 
 struct ResponseHead {

@@ -35,13 +35,17 @@ std::string peer_text(const sockaddr_storage& address) {
 
 Result<UniqueFd> bound_tcp_socket(const addrinfo& address, const std::string& where) {
   UniqueFd fd(::socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd.valid()) return fail(Code::kUnavailable, "cannot open a socket for {}: {}", where, error_text(errno));
+  if (!fd.valid())
+    return fail(Code::kUnavailable, "cannot open a socket for {}: {}", where, error_text(errno));
   const int on = 1;
   ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (address.ai_family == AF_INET6) ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-  if (::bind(fd.get(), address.ai_addr, address.ai_addrlen) == 0 && ::listen(fd.get(), SOMAXCONN) == 0) return fd;
-  if (errno == EADDRINUSE) return fail(Code::kConflict, "{} is in use by another program; choose another port", where);
-  if (errno == EACCES) return fail(Code::kPermissionDenied, "no permission to listen on {}; choose a port above 1023", where);
+  if (::bind(fd.get(), address.ai_addr, address.ai_addrlen) == 0 && ::listen(fd.get(), SOMAXCONN) == 0)
+    return fd;
+  if (errno == EADDRINUSE)
+    return fail(Code::kConflict, "{} is in use by another program; choose another port", where);
+  if (errno == EACCES)
+    return fail(Code::kPermissionDenied, "no permission to listen on {}; choose a port above 1023", where);
   return fail(Code::kUnavailable, "cannot listen on {}: {}", where, error_text(errno));
 }
 
@@ -49,7 +53,8 @@ Result<sockaddr_un> unix_address(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof address.sun_path) {
-    return fail(Code::kInvalidArgument, "the socket path {} must have 1 to {} bytes", path, sizeof address.sun_path - 1);
+    return fail(Code::kInvalidArgument, "the socket path {} must have 1 to {} bytes", path,
+                sizeof address.sun_path - 1);
   }
   std::memcpy(address.sun_path, path.data(), path.size());
   return address;
@@ -59,11 +64,15 @@ Result<sockaddr_un> unix_address(const std::string& path) {
 Result<> remove_stale(const std::string& path, const sockaddr_un& address) {
   struct stat info{};
   if (::lstat(path.c_str(), &info) != 0) return {};
-  if (!S_ISSOCK(info.st_mode)) return fail(Code::kConflict, "{} exists and is no socket; remove it or choose another path", path);
+  if (!S_ISSOCK(info.st_mode))
+    return fail(Code::kConflict, "{} exists and is no socket; remove it or choose another path", path);
   const UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  const bool refused = ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 && errno == ECONNREFUSED;
+  const bool refused =
+      ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 &&
+      errno == ECONNREFUSED;
   if (!refused) return fail(Code::kConflict, "another program listens on {}", path);
-  if (::unlink(path.c_str()) != 0) return fail(Code::kUnavailable, "cannot remove the stale socket {}: {}", path, error_text(errno));
+  if (::unlink(path.c_str()) != 0)
+    return fail(Code::kUnavailable, "cannot remove the stale socket {}: {}", path, error_text(errno));
   return {};
 }
 
@@ -79,14 +88,15 @@ Listener::~Listener() {
   if (!unlink_path_.empty()) ::unlink(unlink_path_.c_str());
 }
 
-Result<std::unique_ptr<Listener>> Listener::tcp(runtime::AsioLoop& loop, const std::string& host, std::uint16_t port,
-                                                OnAccept on_accept) {
+Result<std::unique_ptr<Listener>> Listener::tcp(runtime::AsioLoop& loop, const std::string& host,
+                                                std::uint16_t port, OnAccept on_accept) {
   const std::string where = fmt::format("{}:{}", host, port);
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   addrinfo* found = nullptr;
-  if (const int failed = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found); failed != 0) {
+  if (const int failed = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+      failed != 0) {
     return fail(Code::kInvalidArgument, "cannot listen on {}: {}", where, ::gai_strerror(failed));
   }
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> addresses(found, ::freeaddrinfo);
@@ -101,7 +111,8 @@ Result<std::unique_ptr<Listener>> Listener::tcp(runtime::AsioLoop& loop, const s
   return listener;
 }
 
-Result<std::unique_ptr<Listener>> Listener::unix_socket(runtime::AsioLoop& loop, const std::string& path, OnAccept on_accept) {
+Result<std::unique_ptr<Listener>> Listener::unix_socket(runtime::AsioLoop& loop, const std::string& path,
+                                                        OnAccept on_accept) {
   const Result<sockaddr_un> address = unix_address(path);
   if (!address) return fail(address.error());
   if (Result<> removed = remove_stale(path, *address); !removed) return fail(removed.error());
@@ -126,7 +137,8 @@ void Listener::accept_ready() {
   for (int i = 0; i < kPortion; ++i) {
     sockaddr_storage address{};
     socklen_t length = sizeof address;
-    UniqueFd socket(::accept4(fd_.get(), reinterpret_cast<sockaddr*>(&address), &length, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    UniqueFd socket(
+        ::accept4(fd_.get(), reinterpret_cast<sockaddr*>(&address), &length, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!socket.valid()) {
       if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
         // The socket stays ready: waiting for it would spin.

@@ -15,7 +15,7 @@
 namespace chela::net {
 
 struct Accepted {
-  UniqueFd socket;   // non-blocking
+  UniqueFd socket;  // non-blocking
   std::string peer;
   Transport transport;
 };
@@ -25,8 +25,10 @@ class Listener {
  public:
   using OnAccept = std::function<void(Accepted)>;
 
-  static Result<std::unique_ptr<Listener>> tcp(runtime::AsioLoop& loop, const std::string& host, std::uint16_t port, OnAccept on_accept);
-  static Result<std::unique_ptr<Listener>> unix_socket(runtime::AsioLoop& loop, const std::string& path, OnAccept on_accept);
+  static Result<std::unique_ptr<Listener>> tcp(runtime::AsioLoop& loop, const std::string& host,
+                                               std::uint16_t port, OnAccept on_accept);
+  static Result<std::unique_ptr<Listener>> unix_socket(runtime::AsioLoop& loop, const std::string& path,
+                                                       OnAccept on_accept);
   ~Listener();
 
   std::uint16_t port() const { return port_; }  // of a TCP listener

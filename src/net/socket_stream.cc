@@ -14,7 +14,8 @@ constexpr size_t kCompactBytes = 64 * 1024;
 
 }  // namespace
 
-SocketStream::SocketStream(runtime::AsioLoop& loop, UniqueFd fd, Limits limits) : loop_(loop), limits_(limits), fd_(std::move(fd)) {
+SocketStream::SocketStream(runtime::AsioLoop& loop, UniqueFd fd, Limits limits)
+    : loop_(loop), limits_(limits), fd_(std::move(fd)) {
   watch_.emplace(loop_, fd_.get());
 }
 

@@ -25,8 +25,8 @@ namespace chela::net {
 class SocketStream : public std::enable_shared_from_this<SocketStream> {
  public:
   struct Limits {
-    size_t max_unsent;                        // what has_room() goes by
-    std::chrono::milliseconds write_stall;    // a peer that takes nothing for so long is cut off
+    size_t max_unsent;                      // what has_room() goes by
+    std::chrono::milliseconds write_stall;  // a peer that takes nothing for so long is cut off
   };
 
   SocketStream(runtime::AsioLoop& loop, UniqueFd fd, Limits limits);

@@ -6,7 +6,8 @@ namespace chela::net {
 
 Result<std::vector<SseEvent>> SseParser::feed(std::string_view bytes) {
   std::vector<SseEvent> out;
-  if (too_large_) return fail(Code::kTooLarge, "an event of the stream is larger than {} bytes", max_event_bytes_);
+  if (too_large_)
+    return fail(Code::kTooLarge, "an event of the stream is larger than {} bytes", max_event_bytes_);
   while (!bytes.empty()) {
     if (std::exchange(after_cr_, false) && bytes.front() == '\n') {
       bytes.remove_prefix(1);
@@ -16,7 +17,8 @@ Result<std::vector<SseEvent>> SseParser::feed(std::string_view bytes) {
     const std::string_view part = bytes.substr(0, end);
     if (line_.size() + part.size() + data_.size() > max_event_bytes_) {
       too_large_ = true;
-      if (out.empty()) return fail(Code::kTooLarge, "an event of the stream is larger than {} bytes", max_event_bytes_);
+      if (out.empty())
+        return fail(Code::kTooLarge, "an event of the stream is larger than {} bytes", max_event_bytes_);
       return out;
     }
     line_ += part;
@@ -52,13 +54,15 @@ void SseParser::field(std::string_view name, std::string_view value) {
   } else if (name == "id") {
     if (!value.contains('\0')) id_ = value;
   } else if (name == "retry") {
-    if (value.find_first_not_of("0123456789") == std::string_view::npos) retry_ = strings::parse_int<int>(value);
+    if (value.find_first_not_of("0123456789") == std::string_view::npos)
+      retry_ = strings::parse_int<int>(value);
   }
 }
 
 // A block without data is no event, but its id stays.
 void SseParser::dispatch(std::vector<SseEvent>& out) {
-  if (has_data_) out.push_back(SseEvent{.event = event_, .data = std::move(data_), .id = id_, .retry = retry_});
+  if (has_data_)
+    out.push_back(SseEvent{.event = event_, .data = std::move(data_), .id = id_, .retry = retry_});
   event_.clear();
   data_.clear();
   retry_.reset();

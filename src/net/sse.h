@@ -11,9 +11,9 @@
 namespace chela::net {
 
 struct SseEvent {
-  std::string event;  // "" when the stream names none (the standard's "message")
-  std::string data;   // lines joined by '\n'
-  std::string id;     // the last id seen up to here
+  std::string event;                        // "" when the stream names none (the standard's "message")
+  std::string data;                         // lines joined by '\n'
+  std::string id;                           // the last id seen up to here
   std::optional<int> retry = std::nullopt;  // milliseconds, when this event's block had one
   bool operator==(const SseEvent&) const = default;
 };
@@ -39,8 +39,8 @@ class SseParser {
   std::string id_;
   std::optional<int> retry_;
   bool has_data_ = false;
-  bool first_line_ = true;   // a byte order mark may precede it
-  bool after_cr_ = false;    // a '\n' that follows belongs to the '\r' before it
+  bool first_line_ = true;  // a byte order mark may precede it
+  bool after_cr_ = false;   // a '\n' that follows belongs to the '\r' before it
   bool too_large_ = false;
 };
 

@@ -40,21 +40,27 @@ std::vector<SseEvent> events(std::string_view bytes) { return feed(bytes, {bytes
 
 TEST(SseParser, ReadsTheStandardsExamples) {
   EXPECT_EQ(events("data: YHOO\ndata: +2\ndata: 10\n\n"), (std::vector<SseEvent>{{.data = "YHOO\n+2\n10"}}));
-  EXPECT_EQ(events(": test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event\n\n"),
-            (std::vector<SseEvent>{{.data = "first event", .id = "1"}, {.data = "second event"}, {.data = " third event"}}));
+  EXPECT_EQ(
+      events(": test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event\n\n"),
+      (std::vector<SseEvent>{
+          {.data = "first event", .id = "1"}, {.data = "second event"}, {.data = " third event"}}));
   EXPECT_EQ(events("data\n\ndata\ndata\n\ndata:"), (std::vector<SseEvent>{{}, {.data = "\n"}}));
 }
 
 TEST(SseParser, TakesAllLineEndsAndAByteOrderMark) {
   const std::vector<SseEvent> want{{.event = "e", .data = "a\nb", .retry = 10}, {.data = "c"}};
   for (const std::string end : {"\n", "\r", "\r\n"}) {
-    std::string bytes = "\xEF\xBB\xBF" "event: e" + end + "data: a" + end + "data: b" + end + "retry: 10" + end + end + "data: c" + end + end;
+    std::string bytes =
+        "\xEF\xBB\xBF"
+        "event: e" +
+        end + "data: a" + end + "data: b" + end + "retry: 10" + end + end + "data: c" + end + end;
     EXPECT_EQ(events(bytes), want);
   }
 }
 
 TEST(SseParser, IgnoresWhatItDoesNotKnow) {
-  EXPECT_EQ(events("id: a\0b\nretry: 1x\nfoo: bar\nevent: e\n\ndata: x\n\n"sv), (std::vector<SseEvent>{{.data = "x"}}));
+  EXPECT_EQ(events("id: a\0b\nretry: 1x\nfoo: bar\nevent: e\n\ndata: x\n\n"sv),
+            (std::vector<SseEvent>{{.data = "x"}}));
 }
 
 TEST(SseParser, AnEventPastTheLimitIsAnErrorForGood) {
@@ -71,11 +77,13 @@ TEST(SseParser, AnEventPastTheLimitIsAnErrorForGood) {
 
 TEST(SseParser, HowTheBytesAreCutDoesNotMatter) {
   EXPECT_TRUE(rc::check([] {
-    const auto part = rc::gen::element<std::string>("data", "event", "id", "retry", ":", " ", "x", "\xC3\xA9", "12", "\n", "\r", "\r\n",
-                                                    "\n\n", "\xEF\xBB\xBF", "data: long text\n");
+    const auto part =
+        rc::gen::element<std::string>("data", "event", "id", "retry", ":", " ", "x", "\xC3\xA9", "12", "\n",
+                                      "\r", "\r\n", "\n\n", "\xEF\xBB\xBF", "data: long text\n");
     std::string bytes;
     for (const std::string& p : *rc::gen::container<std::vector<std::string>>(part)) bytes += p;
-    const auto pieces = *rc::gen::nonEmpty(rc::gen::container<std::vector<size_t>>(rc::gen::inRange<size_t>(1, 9)));
+    const auto pieces =
+        *rc::gen::nonEmpty(rc::gen::container<std::vector<size_t>>(rc::gen::inRange<size_t>(1, 9)));
     const auto limit = *rc::gen::element<size_t>(8, 20, 1000);
     RC_ASSERT(feed(bytes, pieces, limit) == feed(bytes, {bytes.size()}, limit));
   }));
@@ -88,7 +96,8 @@ TEST(FormatSse, IsReadBackAsItWas) {
   EXPECT_TRUE(rc::check([](const std::string& text) {
     std::string plain = text;
     std::erase(plain, '\r');
-    RC_ASSERT(events(format_sse("e", "7", plain)) == (std::vector<SseEvent>{{.event = "e", .data = plain, .id = "7"}}));
+    RC_ASSERT(events(format_sse("e", "7", plain)) ==
+              (std::vector<SseEvent>{{.event = "e", .data = plain, .id = "7"}}));
   }));
 }
 

@@ -36,7 +36,9 @@ Result<> check_numeric_host(const std::string& host) {
   if (!digits && !last.starts_with("0x")) return {};
   in_addr parsed{};
   char plain[INET_ADDRSTRLEN];
-  if (inet_pton(AF_INET, host.c_str(), &parsed) == 1 && inet_ntop(AF_INET, &parsed, plain, sizeof plain) && host == plain) return {};
+  if (inet_pton(AF_INET, host.c_str(), &parsed) == 1 && inet_ntop(AF_INET, &parsed, plain, sizeof plain) &&
+      host == plain)
+    return {};
   return fail(Code::kInvalidArgument, "the URL's host is a malformed IPv4 address; write it as a.b.c.d");
 }
 
@@ -53,13 +55,17 @@ Result<std::string> parse_host(std::string_view text) {
   }
   std::string host = strings::lower(text);
   if (host.ends_with('.')) host.pop_back();
-  if (host.empty() || host.size() > kMaxHostBytes) return fail(Code::kInvalidArgument, "the URL has no valid host");
+  if (host.empty() || host.size() > kMaxHostBytes)
+    return fail(Code::kInvalidArgument, "the URL has no valid host");
   for (const char c : host) {
     if (!is_alnum(c) && c != '-' && c != '.' && c != '_') {
-      return fail(Code::kInvalidArgument, "the URL's host has characters that no host name has; write international names in punycode");
+      return fail(
+          Code::kInvalidArgument,
+          "the URL's host has characters that no host name has; write international names in punycode");
     }
   }
-  if (host.contains("..") || host.starts_with('.')) return fail(Code::kInvalidArgument, "the URL's host has an empty label");
+  if (host.contains("..") || host.starts_with('.'))
+    return fail(Code::kInvalidArgument, "the URL's host has an empty label");
   if (Result<> numeric = check_numeric_host(host); !numeric) return fail(numeric.error());
   return host;
 }
@@ -72,11 +78,13 @@ Result<std::uint16_t> parse_port(std::string_view text, std::string_view scheme)
 }
 
 Result<> check_characters(std::string_view text) {
-  if (text.size() > kMaxUrlBytes) return fail(Code::kInvalidArgument, "the URL is longer than {} bytes", kMaxUrlBytes);
+  if (text.size() > kMaxUrlBytes)
+    return fail(Code::kInvalidArgument, "the URL is longer than {} bytes", kMaxUrlBytes);
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte <= 0x20 || byte == 0x7f || c == '\\') {
-      return fail(Code::kInvalidArgument, "the URL has white space, a control character or a backslash; percent-encode it");
+      return fail(Code::kInvalidArgument,
+                  "the URL has white space, a control character or a backslash; percent-encode it");
     }
   }
   return {};
@@ -112,7 +120,8 @@ Result<Url> Url::parse(std::string_view text) {
   Url url;
   const size_t colon = text.find(':');
   url.scheme = colon == std::string_view::npos ? "" : strings::lower(text.substr(0, colon));
-  if (url.scheme != "http" && url.scheme != "https") return fail(Code::kInvalidArgument, "the URL must start with http:// or https://");
+  if (url.scheme != "http" && url.scheme != "https")
+    return fail(Code::kInvalidArgument, "the URL must start with http:// or https://");
   text.remove_prefix(colon + 1);
   if (!text.starts_with("//")) return fail(Code::kInvalidArgument, "the URL has no // after its scheme");
   text.remove_prefix(2);
@@ -123,7 +132,8 @@ Result<Url> Url::parse(std::string_view text) {
   text = end == std::string_view::npos ? std::string_view{} : text.substr(end);
   if (const size_t at = authority.rfind('@'); at != std::string_view::npos) {
     url.userinfo = authority.substr(0, at);
-    if (url.userinfo.contains('@')) return fail(Code::kInvalidArgument, "the URL has more than one '@' before its path");
+    if (url.userinfo.contains('@'))
+      return fail(Code::kInvalidArgument, "the URL has more than one '@' before its path");
     authority.remove_prefix(at + 1);
   }
   const size_t bracket = authority.rfind(']');
@@ -132,7 +142,8 @@ Result<Url> Url::parse(std::string_view text) {
   if (!host) return fail(host.error());
   url.host = *std::move(host);
   const Result<std::uint16_t> port =
-      parse_port(port_colon == std::string_view::npos ? std::string_view{} : authority.substr(port_colon + 1), url.scheme);
+      parse_port(port_colon == std::string_view::npos ? std::string_view{} : authority.substr(port_colon + 1),
+                 url.scheme);
   if (!port) return fail(port.error());
   url.port = *port;
 
@@ -168,6 +179,8 @@ std::string Url::text() const {
   return out;
 }
 
-std::string Url::host_port() const { return (is_ipv6() ? "[" + host + "]" : host) + ":" + std::to_string(port); }
+std::string Url::host_port() const {
+  return (is_ipv6() ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
 
 }  // namespace chela::net

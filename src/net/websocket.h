@@ -21,9 +21,10 @@ struct Message {
 };
 
 struct WebSocketOptions {
-  size_t max_message_bytes = kMaxWebSocketMessageBytes;             // a longer one closes the connection with 1009
-  std::chrono::milliseconds ping_interval = kWebSocketPingInterval;  // a peer silent for two of them is cut off
-  std::string protocol = {};                                        // the sub-protocol to confirm, if any
+  size_t max_message_bytes = kMaxWebSocketMessageBytes;  // a longer one closes the connection with 1009
+  std::chrono::milliseconds ping_interval =
+      kWebSocketPingInterval;  // a peer silent for two of them is cut off
+  std::string protocol = {};   // the sub-protocol to confirm, if any
 };
 
 // The server's end of one WebSocket. Owned by the handler that upgraded; destroying it cuts the connection. Loop thread only.

@@ -18,9 +18,9 @@ namespace ws = boost::beast::websocket;
 using boost::system::error_code;
 using Received = Result<std::optional<Message>>;
 
-constexpr size_t kKeyLength = 24;                 // base64 of 16 bytes
-constexpr size_t kKeptBufferBytes = 16 * 1024;    // a message buffer grown past this is given back
-constexpr auto kClosingTimeout = 10s;             // for the peer's close frame
+constexpr size_t kKeyLength = 24;               // base64 of 16 bytes
+constexpr size_t kKeptBufferBytes = 16 * 1024;  // a message buffer grown past this is given back
+constexpr auto kClosingTimeout = 10s;           // for the peer's close frame
 constexpr std::uint8_t kFinalText = 0x81;
 constexpr std::uint8_t kFinalBinary = 0x82;
 
@@ -39,21 +39,25 @@ void append_frame_head(std::string& out, std::uint8_t first, size_t length) {
   out.push_back(static_cast<char>(first));
   const int bytes = length < 126 ? 0 : length <= 0xffff ? 2 : 8;
   out.push_back(static_cast<char>(bytes == 0 ? length : bytes == 2 ? 126 : 127));
-  for (int shift = (bytes - 1) * 8; shift >= 0; shift -= 8) out.push_back(static_cast<char>(length >> shift & 0xff));
+  for (int shift = (bytes - 1) * 8; shift >= 0; shift -= 8)
+    out.push_back(static_cast<char>(length >> shift & 0xff));
 }
 
 // What Beast's operations share. They hold it, so it ends after the last of them.
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  Session(runtime::AsioLoop& loop, std::shared_ptr<SocketStream> stream, std::string read_ahead, const WebSocketOptions& options)
+  Session(runtime::AsioLoop& loop, std::shared_ptr<SocketStream> stream, std::string read_ahead,
+          const WebSocketOptions& options)
       : loop_(loop), stream_(stream), socket_(loop, std::move(stream), std::move(read_ahead)) {
     socket_.read_message_max(options.max_message_bytes);
-    socket_.set_option(ws::stream_base::timeout{
-        .handshake_timeout = kClosingTimeout, .idle_timeout = options.ping_interval * 2, .keep_alive_pings = true});
+    socket_.set_option(ws::stream_base::timeout{.handshake_timeout = kClosingTimeout,
+                                                .idle_timeout = options.ping_interval * 2,
+                                                .keep_alive_pings = true});
     if (!options.protocol.empty()) {
-      socket_.set_option(ws::stream_base::decorator([protocol = options.protocol](ws::response_type& response) {
-        response.set(beast::http::field::sec_websocket_protocol, protocol);
-      }));
+      socket_.set_option(
+          ws::stream_base::decorator([protocol = options.protocol](ws::response_type& response) {
+            response.set(beast::http::field::sec_websocket_protocol, protocol);
+          }));
     }
   }
 
@@ -112,9 +116,10 @@ class Session : public std::enable_shared_from_this<Session> {
       next_ = end(ec);
       closing_ = true;
       // Beast has answered a close frame or a breach by now and calls teardown itself; what it left open is closed here.
-      if (ec != ws::error::closed) stream_->finish([weak = stream_->weak_from_this()] {
-        if (const auto stream = weak.lock()) stream->close();
-      });
+      if (ec != ws::error::closed)
+        stream_->finish([weak = stream_->weak_from_this()] {
+          if (const auto stream = weak.lock()) stream->close();
+        });
     }
     if (waiter_) waiter_->resolve(true);
   }
@@ -188,7 +193,8 @@ Result<> check_handshake(const HttpRequest& request, int minor_version) {
       !has_token(headers, "Connection", "upgrade")) {
     return fail(Code::kInvalidArgument, "this address takes WebSocket connections only");
   }
-  if (headers.value_or("Sec-WebSocket-Version") != "13") return fail(Code::kInvalidArgument, "the WebSocket version must be 13");
+  if (headers.value_or("Sec-WebSocket-Version") != "13")
+    return fail(Code::kInvalidArgument, "the WebSocket version must be 13");
   if (strings::trim(headers.value_or("Sec-WebSocket-Key")).size() != kKeyLength) {
     return fail(Code::kInvalidArgument, "the Sec-WebSocket-Key is malformed");
   }
@@ -201,7 +207,8 @@ Task<Result<std::unique_ptr<WebSocket>>> accept_websocket(AcceptWebSocket start)
   request.target(start.request.target);
   request.version(11);
   for (const auto& [name, value] : start.request.headers.fields) request.insert(name, value);
-  const auto session = std::make_shared<Session>(start.loop, start.stream, std::move(start.read_ahead), start.options);
+  const auto session =
+      std::make_shared<Session>(start.loop, start.stream, std::move(start.read_ahead), start.options);
   if (Result<> accepted = co_await session->accept(std::move(request)); !accepted) {
     start.stream->close();
     co_return fail(accepted.error());

@@ -16,9 +16,9 @@ Result<> check_handshake(const HttpRequest& request, int minor_version);
 struct AcceptWebSocket {
   runtime::AsioLoop& loop;
   std::shared_ptr<SocketStream> stream;
-  const HttpRequest& request;   // a valid handshake
-  std::string read_ahead;       // bytes that came after the request
-  std::stop_token server_stops; // closes with 1001
+  const HttpRequest& request;    // a valid handshake
+  std::string read_ahead;        // bytes that came after the request
+  std::stop_token server_stops;  // closes with 1001
   WebSocketOptions options;
 };
 

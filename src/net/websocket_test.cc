@@ -20,9 +20,10 @@ class Client {
   explicit Client(std::uint16_t port) : socket_(RawSocket::connect_tcp(port)) {}
 
   std::string handshake(std::string_view extra = {}) {
-    socket_.send(fmt::format("GET /ws HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: keep-alive, Upgrade\r\n"
-                             "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n{}",
-                             extra));
+    socket_.send(
+        fmt::format("GET /ws HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: keep-alive, Upgrade\r\n"
+                    "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n{}",
+                    extra));
     return socket_.read_until("\r\n\r\n");
   }
 
@@ -89,7 +90,8 @@ class WebSocketTest : public testing::HttpFixture {
  protected:
   void serve(WebSocketOptions options = {}, HttpServerOptions server = {}) {
     options_ = options;
-    start([this](std::shared_ptr<Exchange> exchange) { return echo(options_, seen_, std::move(exchange)); }, std::move(server));
+    start([this](std::shared_ptr<Exchange> exchange) { return echo(options_, seen_, std::move(exchange)); },
+          std::move(server));
   }
 
   // Sends every message back, in its kind. "bye" closes, "flood" sends until the client is too slow.
@@ -114,7 +116,8 @@ class WebSocketTest : public testing::HttpFixture {
         (*socket)->close(4001, "as asked");
       } else if (data == "flood") {
         Result<> sent;
-        while ((sent = (*socket)->send_binary(std::string(10'000, 'x')))) EXPECT_LE((*socket)->pending(), 200'000u);
+        while ((sent = (*socket)->send_binary(std::string(10'000, 'x'))))
+          EXPECT_LE((*socket)->pending(), 200'000u);
         seen.send_error = sent.error().message;
         co_return;
       } else if ((*message)->kind == MessageKind::kText) {
@@ -187,7 +190,9 @@ TEST_F(WebSocketTest, BothSidesMayClose) {
   EXPECT_EQ(frames[1].opcode, -1);
   EXPECT_EQ(frames[2].payload, "going");
   EXPECT_EQ(frames[3].opcode, 8);
-  EXPECT_EQ(frames[3].payload, "\x0f\xa1" "as asked");
+  EXPECT_EQ(frames[3].payload,
+            "\x0f\xa1"
+            "as asked");
   EXPECT_EQ(frames[4].opcode, -1);
   loop_.run_until([this] { return seen_.ended == 2 && server_->connections() == 0; });
   EXPECT_FALSE(seen_.end);
@@ -202,9 +207,10 @@ TEST_F(WebSocketTest, BreachesAndLimitsCloseWithTheirCodes) {
   };
   const std::vector<Case> cases{
       {Client::frame(0x81, std::string(1001, 'x')), "\x03\xf1", Code::kTooLarge},
-      {Client::frame(0x01, std::string(900, 'x')) + Client::frame(0x80, std::string(900, 'x')), "\x03\xf1", Code::kTooLarge},
+      {Client::frame(0x01, std::string(900, 'x')) + Client::frame(0x80, std::string(900, 'x')), "\x03\xf1",
+       Code::kTooLarge},
       {Client::frame(0x81, "\xff\xff"), "\x03\xef", Code::kUpstream},
-      {"\x81\x01x", "\x03\xea", Code::kUpstream},            // not masked
+      {"\x81\x01x", "\x03\xea", Code::kUpstream},               // not masked
       {Client::frame(0x83, "x"), "\x03\xea", Code::kUpstream},  // reserved opcode
       {Client::frame(0x80, "x"), "\x03\xea", Code::kUpstream},  // continues nothing
   };
@@ -301,14 +307,16 @@ TEST_F(WebSocketTest, WhatIsNoHandshakeIsAnsweredByTheHandler) {
   const std::string plain = exchange("GET /ws HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
   EXPECT_TRUE(plain.starts_with("HTTP/1.1 400 ")) << plain;
   const std::string old = exchange(
-      "GET /ws HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade, close\r\nSec-WebSocket-Version: 8\r\n"
+      "GET /ws HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade, "
+      "close\r\nSec-WebSocket-Version: 8\r\n"
       "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n");
   EXPECT_NE(old.find("version must be 13"), std::string::npos) << old;
 }
 
 TEST_F(WebSocketTest, ACancelledReceiveLosesNothing) {
   struct Cancel {
-    static Task<> run(runtime::EventLoop& loop, std::vector<std::string>& got, std::shared_ptr<Exchange> exchange) {
+    static Task<> run(runtime::EventLoop& loop, std::vector<std::string>& got,
+                      std::shared_ptr<Exchange> exchange) {
       Result<std::unique_ptr<WebSocket>> socket = co_await exchange->upgrade();
       std::stop_source stop;
       loop.post([stop]() mutable { stop.request_stop(); });
@@ -320,7 +328,9 @@ TEST_F(WebSocketTest, ACancelledReceiveLosesNothing) {
     }
   };
   std::vector<std::string> got;
-  start([this, &got](std::shared_ptr<Exchange> exchange) { return Cancel::run(loop_, got, std::move(exchange)); });
+  start([this, &got](std::shared_ptr<Exchange> exchange) {
+    return Cancel::run(loop_, got, std::move(exchange));
+  });
   client([port = port_] {
     Client c(port);
     c.handshake();

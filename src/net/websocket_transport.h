@@ -23,7 +23,8 @@ class WebSocketTransport {
   using Handler = std::move_only_function<void(boost::system::error_code, size_t)>;
 
   WebSocketTransport(runtime::AsioLoop& loop, std::shared_ptr<SocketStream> stream, std::string read_ahead)
-      : executor_(loop.context().get_executor()), read_(std::make_shared<Read>(std::move(stream), std::move(read_ahead))) {}
+      : executor_(loop.context().get_executor()),
+        read_(std::make_shared<Read>(std::move(stream), std::move(read_ahead))) {}
 
   executor_type get_executor() const { return executor_; }
   SocketStream& stream() { return *read_->stream; }
@@ -31,7 +32,8 @@ class WebSocketTransport {
   template <class Buffers, class Token>
   auto async_read_some(const Buffers& buffers, Token&& token) {
     return boost::asio::async_initiate<Token, void(boost::system::error_code, size_t)>(
-        [this](auto handler, const Buffers& into) { this->start_read(first(into), std::move(handler)); }, token, buffers);
+        [this](auto handler, const Buffers& into) { this->start_read(first(into), std::move(handler)); },
+        token, buffers);
   }
 
   template <class Buffers, class Token>
@@ -39,7 +41,8 @@ class WebSocketTransport {
     return boost::asio::async_initiate<Token, void(boost::system::error_code, size_t)>(
         [this](auto handler, const Buffers& from) {
           size_t total = 0;
-          for (auto it = boost::asio::buffer_sequence_begin(from); it != boost::asio::buffer_sequence_end(from); ++it) {
+          for (auto it = boost::asio::buffer_sequence_begin(from);
+               it != boost::asio::buffer_sequence_end(from); ++it) {
             const boost::asio::const_buffer part(*it);
             stream().send({static_cast<const char*>(part.data()), part.size()});
             total += part.size();
@@ -78,7 +81,8 @@ class WebSocketTransport {
 
   template <class Buffers>
   static boost::asio::mutable_buffer first(const Buffers& buffers) {
-    for (auto it = boost::asio::buffer_sequence_begin(buffers); it != boost::asio::buffer_sequence_end(buffers); ++it) {
+    for (auto it = boost::asio::buffer_sequence_begin(buffers);
+         it != boost::asio::buffer_sequence_end(buffers); ++it) {
       const boost::asio::mutable_buffer part(*it);
       if (part.size() > 0) return part;
     }
