@@ -18,7 +18,8 @@ class Reader {
   void only(std::initializer_list<std::string_view> known) {
     if (!value_.is_object()) return;
     for (const json::Member& member : *value_.as_object()) {
-      if (std::ranges::find(known, member.key) == known.end()) complain(fmt::format("has the unknown key '{}'", member.key));
+      if (std::ranges::find(known, member.key) == known.end())
+        complain(fmt::format("has the unknown key '{}'", member.key));
     }
   }
 
@@ -72,7 +73,8 @@ class Reader {
     if (value == nullptr) return;
     if (!value->is_array()) return complain(fmt::format("'{}' is no array", key));
     size_t at = 0;
-    for (const json::Value& entry : *value->as_array()) each(entry, fmt::format("{}.{}[{}]", where_, key, at++));
+    for (const json::Value& entry : *value->as_array())
+      each(entry, fmt::format("{}.{}[{}]", where_, key, at++));
   }
 
   void complain(std::string_view what) {
@@ -100,7 +102,8 @@ ScriptedCall read_call(Reader& parent, const json::Value& value, const std::stri
   in.text("id", call.id);
   in.text("name", call.name);
   const json::Value* arguments = in.find("arguments");
-  if (arguments != nullptr) call.arguments = arguments->is_string() ? *arguments->as_string() : json::write(*arguments);
+  if (arguments != nullptr)
+    call.arguments = arguments->is_string() ? *arguments->as_string() : json::write(*arguments);
   parent.adopt(in.result());
   return call;
 }
@@ -124,7 +127,8 @@ void read_failure(Reader& in, Reply& reply) {
   if (const json::Value* headers = in.find("headers")) {
     Reader fields(*headers, in.member("headers"));
     if (headers->is_object()) {
-      for (const json::Member& member : *headers->as_object()) fields.text(member.key, reply.headers[member.key]);
+      for (const json::Member& member : *headers->as_object())
+        fields.text(member.key, reply.headers[member.key]);
     }
     in.adopt(fields.result());
   }
@@ -156,14 +160,18 @@ void read_pace(Reader& in, Reply& reply) {
 
 Reply read_reply(Reader& parent, const json::Value& value, const std::string& where) {
   Reader in(value, where);
-  in.only({"text", "reasoning", "tool_calls", "finish_reason", "usage", "events", "status", "error", "body", "content_type",
-           "headers", "retry_after", "first_delay_ms", "chunk_delay_ms", "chunk_bytes", "fragment_bytes", "write_bytes",
-           "stall_after", "cut_after", "garbage_after", "answered", "invalid_utf8", "done", "stream", "times"});
+  in.only({"text",           "reasoning",    "tool_calls",     "finish_reason",  "usage",
+           "events",         "status",       "error",          "body",           "content_type",
+           "headers",        "retry_after",  "first_delay_ms", "chunk_delay_ms", "chunk_bytes",
+           "fragment_bytes", "write_bytes",  "stall_after",    "cut_after",      "garbage_after",
+           "answered",       "invalid_utf8", "done",           "stream",         "times"});
   Reply reply;
   in.text("text", reply.text);
   in.text("reasoning", reply.reasoning);
   in.text("finish_reason", reply.finish_reason);
-  in.list("tool_calls", [&](const json::Value& call, const std::string& at) { reply.calls.push_back(read_call(in, call, at)); });
+  in.list("tool_calls", [&](const json::Value& call, const std::string& at) {
+    reply.calls.push_back(read_call(in, call, at));
+  });
   in.list("events", [&](const json::Value& event, const std::string&) { reply.events.push_back(event); });
   if (const json::Value* usage = in.find("usage")) read_usage(in, *usage, reply);
   read_failure(in, reply);
@@ -175,8 +183,8 @@ Reply read_reply(Reader& parent, const json::Value& value, const std::string& wh
 
 When read_when(Reader& parent, const json::Value& value, const std::string& where) {
   Reader in(value, where);
-  in.only({"last_user_contains", "last_contains", "last_user_matches", "last_matches", "last_role", "system_contains", "has_tool",
-           "model", "min_messages"});
+  in.only({"last_user_contains", "last_contains", "last_user_matches", "last_matches", "last_role",
+           "system_contains", "has_tool", "model", "min_messages"});
   When when;
   in.text("last_user_contains", when.last_user_contains);
   in.text("last_contains", when.last_contains);
@@ -196,8 +204,11 @@ Rule read_rule(Reader& parent, const json::Value& value, const std::string& wher
   in.only({"when", "reply", "replies"});
   Rule rule;
   if (const json::Value* when = in.find("when")) rule.when = read_when(in, *when, in.member("when"));
-  if (const json::Value* reply = in.find("reply")) rule.replies.push_back(read_reply(in, *reply, in.member("reply")));
-  in.list("replies", [&](const json::Value& reply, const std::string& at) { rule.replies.push_back(read_reply(in, reply, at)); });
+  if (const json::Value* reply = in.find("reply"))
+    rule.replies.push_back(read_reply(in, *reply, in.member("reply")));
+  in.list("replies", [&](const json::Value& reply, const std::string& at) {
+    rule.replies.push_back(read_reply(in, reply, at));
+  });
   if (rule.replies.empty()) in.complain("has neither 'reply' nor 'replies'");
   parent.adopt(in.result());
   return rule;
@@ -215,12 +226,16 @@ std::string content_text(const json::Value& message) {
 }
 
 bool fits(const When& when, const Asked& asked) {
-  const auto contains = [](const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; };
-  if (!contains(asked.last_user, when.last_user_contains) || !contains(asked.last, when.last_contains)) return false;
+  const auto contains = [](const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  };
+  if (!contains(asked.last_user, when.last_user_contains) || !contains(asked.last, when.last_contains))
+    return false;
   if (!contains(asked.system, when.system_contains)) return false;
   if (!when.last_role.empty() && asked.last_role != when.last_role) return false;
   if (!when.model.empty() && asked.model != when.model) return false;
-  if (!when.has_tool.empty() && std::ranges::find(asked.tools, when.has_tool) == asked.tools.end()) return false;
+  if (!when.has_tool.empty() && std::ranges::find(asked.tools, when.has_tool) == asked.tools.end())
+    return false;
   if (when.last_user_matches && !when.last_user_matches->found_in(asked.last_user)) return false;
   if (when.last_matches && !when.last_matches->found_in(asked.last)) return false;
   return !when.min_messages || asked.messages >= *when.min_messages;
@@ -276,11 +291,14 @@ Result<Script> Script::parse(std::string_view json_text) {
   Script script;
   in.text("model", script.model_);
   in.flag("instant", script.instant_);
-  in.list("rules", [&](const json::Value& rule, const std::string& at) { script.rules_.push_back(read_rule(in, rule, at)); });
+  in.list("rules", [&](const json::Value& rule, const std::string& at) {
+    script.rules_.push_back(read_rule(in, rule, at));
+  });
   in.list("replies", [&](const json::Value& reply, const std::string& at) {
     script.queue_.replies.push_back(read_reply(in, reply, at));
   });
-  if (const json::Value* fallback = in.find("default")) script.fallback_ = read_reply(in, *fallback, in.member("default"));
+  if (const json::Value* fallback = in.find("default"))
+    script.fallback_ = read_reply(in, *fallback, in.member("default"));
   if (Result<> read = in.result(); !read) return fail(std::move(read.error()));
   return script;
 }

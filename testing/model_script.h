@@ -29,23 +29,23 @@ struct ScriptedUsage {
 enum class Sending { kAsAsked, kWhole };  // as the request's `stream` says, or never as a stream
 
 struct Reply {
-  std::string text;       // {last} and {last_user} stand for the content of those messages
+  std::string text;  // {last} and {last_user} stand for the content of those messages
   std::string reasoning;
   std::vector<ScriptedCall> calls;
-  std::string finish_reason;            // "": what fits
+  std::string finish_reason;  // "": what fits
   std::optional<ScriptedUsage> usage;
-  std::vector<json::Value> events;      // instead of all above: texts are sent as they are, others as JSON
+  std::vector<json::Value> events;  // instead of all above: texts are sent as they are, others as JSON
 
   int status = 200;
-  std::optional<json::Value> error;     // the body's "error" when the status is none of success
-  std::optional<std::string> body;      // the whole body, instead of everything
+  std::optional<json::Value> error;  // the body's "error" when the status is none of success
+  std::optional<std::string> body;   // the whole body, instead of everything
   std::string content_type;
   std::map<std::string, std::string> headers;
 
   Sending sending = Sending::kAsAsked;
-  size_t chunk_bytes = 0;               // of text in one event; 0: a word
-  size_t fragment_bytes = 0;            // of a call's arguments in one event; 0: all
-  size_t write_bytes = 0;               // of the body in one write; 0: an event
+  size_t chunk_bytes = 0;     // of text in one event; 0: a word
+  size_t fragment_bytes = 0;  // of a call's arguments in one event; 0: all
+  size_t write_bytes = 0;     // of the body in one write; 0: an event
   std::chrono::milliseconds first_delay{};
   std::chrono::milliseconds chunk_delay{};
   std::optional<size_t> stall_after;    // events; then nothing more ever comes
@@ -55,7 +55,7 @@ struct Reply {
   bool invalid_utf8 = false;            // a stray byte inside the text
   bool done = true;                     // whether [DONE] ends the stream
 
-  std::optional<int> times;             // how often it is given; nothing: once in a list, for ever elsewhere
+  std::optional<int> times;  // how often it is given; nothing: once in a list, for ever elsewhere
 };
 
 struct When {

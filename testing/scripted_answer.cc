@@ -10,12 +10,14 @@ namespace {
 std::string sse(std::string_view data) { return fmt::format("data: {}\n\n", data); }
 
 json::Value usage_json(const Reply& reply, const AnswerForm& form) {
-  const ScriptedUsage fitting{.input = form.prompt_tokens, .output = static_cast<std::int64_t>(reply.text.size() / 4 + 1)};
+  const ScriptedUsage fitting{.input = form.prompt_tokens,
+                              .output = static_cast<std::int64_t>(reply.text.size() / 4 + 1)};
   const ScriptedUsage& usage = reply.usage ? *reply.usage : fitting;
-  return json::Value::object({{"prompt_tokens", usage.input},
-                              {"completion_tokens", usage.output},
-                              {"total_tokens", usage.input + usage.output},
-                              {"prompt_tokens_details", json::Value::object({{"cached_tokens", usage.cached}})}});
+  return json::Value::object(
+      {{"prompt_tokens", usage.input},
+       {"completion_tokens", usage.output},
+       {"total_tokens", usage.input + usage.output},
+       {"prompt_tokens_details", json::Value::object({{"cached_tokens", usage.cached}})}});
 }
 
 std::string finish_reason(const Reply& reply) {
@@ -24,7 +26,8 @@ std::string finish_reason(const Reply& reply) {
 }
 
 json::Value envelope(std::string_view object, const AnswerForm& form) {
-  return json::Value::object({{"id", form.id}, {"object", object}, {"created", form.now / 1000}, {"model", form.model}});
+  return json::Value::object(
+      {{"id", form.id}, {"object", object}, {"created", form.now / 1000}, {"model", form.model}});
 }
 
 // Pieces of `size` bytes; size 0: words with the blanks before them.
@@ -47,13 +50,15 @@ class Events {
 
   void add(json::Value delta, json::Value finish = nullptr) {
     json::Value chunk = envelope("chat.completion.chunk", form_);
-    chunk.set("choices", json::Value::array({json::Value::object(
-                             {{"index", 0}, {"delta", std::move(delta)}, {"finish_reason", std::move(finish)}})}));
+    chunk.set("choices",
+              json::Value::array({json::Value::object(
+                  {{"index", 0}, {"delta", std::move(delta)}, {"finish_reason", std::move(finish)}})}));
     out_.push_back(sse(json::write(chunk)));
   }
 
   void add_pieces(std::string_view key, std::string_view text, size_t size) {
-    for (const std::string_view piece : pieces(text, size)) add(json::Value::object({{std::string(key), piece}}));
+    for (const std::string_view piece : pieces(text, size))
+      add(json::Value::object({{std::string(key), piece}}));
   }
 
   // The beginnings of all calls, then their arguments piece by piece in turn: as parallel as the protocol allows.
@@ -62,10 +67,12 @@ class Events {
     size_t longest = 0;
     for (size_t i = 0; i < calls.size(); ++i) {
       const json::Value function = json::Value::object({{"name", calls[i].name}, {"arguments", ""}});
-      json::Value call = json::Value::object({{"index", i}, {"id", calls[i].id}, {"type", "function"}, {"function", function}});
+      json::Value call = json::Value::object(
+          {{"index", i}, {"id", calls[i].id}, {"type", "function"}, {"function", function}});
       if (calls[i].id.empty()) call.as_object()->erase("id");
       add(json::Value::object({{"tool_calls", json::Value::array({call})}}));
-      const size_t size = fragment_bytes != 0 ? fragment_bytes : std::max<size_t>(1, calls[i].arguments.size());
+      const size_t size =
+          fragment_bytes != 0 ? fragment_bytes : std::max<size_t>(1, calls[i].arguments.size());
       arguments.push_back(pieces(calls[i].arguments, size));
       longest = std::max(longest, arguments.back().size());
     }
@@ -143,7 +150,8 @@ std::string error_body(const Reply& reply) {
   if (reply.body) return *reply.body;
   if (reply.error) return json::write(json::Value::object({{"error", *reply.error}}));
   const std::string message = fmt::format("scripted status {}", reply.status);
-  const json::Value error = json::Value::object({{"message", message}, {"type", "scripted_error"}, {"code", nullptr}});
+  const json::Value error =
+      json::Value::object({{"message", message}, {"type", "scripted_error"}, {"code", nullptr}});
   return json::write(json::Value::object({{"error", error}}));
 }
 
@@ -159,7 +167,8 @@ std::vector<double> embed(std::string_view text, size_t dimensions) {
     word.clear();
   };
   for (const char c : lower) {
-    const bool part = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || static_cast<unsigned char>(c) >= 0x80;
+    const bool part =
+        (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || static_cast<unsigned char>(c) >= 0x80;
     if (part) {
       word += c;
     } else {

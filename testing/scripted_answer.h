@@ -10,7 +10,7 @@
 namespace chela::testing {
 
 struct AnswerForm {
-  std::string id;     // "chatcmpl-scripted-1"
+  std::string id;  // "chatcmpl-scripted-1"
   std::string model;
   UnixMs now = 0;
   enum class Usage { kInStream, kNotAsked } usage = Usage::kNotAsked;

@@ -6,10 +6,10 @@
 namespace chela::testing {
 namespace {
 
-constexpr size_t kMaxRecordedRequests = 2000;       // the oldest go first
+constexpr size_t kMaxRecordedRequests = 2000;  // the oldest go first
 constexpr size_t kMaxRequestBytes = 64 * 1024 * 1024;
 constexpr size_t kEmbeddingDimensions = 64;
-constexpr auto kForEver = std::chrono::hours(24);   // longer than any test waits
+constexpr auto kForEver = std::chrono::hours(24);  // longer than any test waits
 
 void reply_json(net::Exchange& exchange, int status, std::string body) {
   net::HttpResponse response{.status = status, .body = std::move(body)};
@@ -31,7 +31,8 @@ net::HttpServerOptions server_options() {
 
 net::Headers reply_headers(const Reply& reply, std::string_view content_type) {
   net::Headers headers;
-  headers.set("Content-Type", reply.content_type.empty() ? content_type : std::string_view(reply.content_type));
+  headers.set("Content-Type",
+              reply.content_type.empty() ? content_type : std::string_view(reply.content_type));
   for (const auto& [name, value] : reply.headers) headers.set(name, value);
   return headers;
 }
@@ -44,7 +45,8 @@ bool wants_usage(const json::Value& body) {
 }  // namespace
 
 ScriptedModel::ScriptedModel(runtime::AsioLoop& loop)
-    : loop_(loop), server_(loop, server_options(), [this](Exchange exchange) { return handle(std::move(exchange)); }) {}
+    : loop_(loop),
+      server_(loop, server_options(), [this](Exchange exchange) { return handle(std::move(exchange)); }) {}
 
 Result<> ScriptedModel::load(std::string script) {
   Result<Script> parsed = Script::parse(script);
@@ -92,7 +94,8 @@ Task<> ScriptedModel::handle(Exchange exchange) {
 
 // For benchmarks: the default reply, made once; nothing is parsed or kept.
 void ScriptedModel::prepare_instant() {
-  const AnswerForm form{.id = "chatcmpl-scripted", .model = script_.model(), .usage = AnswerForm::Usage::kInStream};
+  const AnswerForm form{
+      .id = "chatcmpl-scripted", .model = script_.model(), .usage = AnswerForm::Usage::kInStream};
   instant_whole_ = whole_answer(script_.fallback(), form);
   instant_stream_.clear();
   for (const std::string& event : stream_events(script_.fallback(), form)) instant_stream_ += event;
@@ -123,7 +126,9 @@ Task<> ScriptedModel::chat(Exchange exchange) {
   }
   if (reply.first_delay.count() > 0) co_await runtime::sleep_for(loop_, reply.first_delay, gone);
   if (reply.status < 200 || reply.status > 299 || reply.body) {
-    exchange->reply({.status = reply.status, .headers = reply_headers(reply, "application/json"), .body = error_body(reply)});
+    exchange->reply({.status = reply.status,
+                     .headers = reply_headers(reply, "application/json"),
+                     .body = error_body(reply)});
     co_return;
   }
   AnswerForm form{.id = fmt::format("chatcmpl-scripted-{}", count_),
@@ -132,7 +137,9 @@ Task<> ScriptedModel::chat(Exchange exchange) {
   if (wants_usage(*body)) form.usage = AnswerForm::Usage::kInStream;
   form.prompt_tokens = static_cast<std::int64_t>(exchange->request().body.size() / 4);
   if (!body->bool_or("stream", false) || reply.sending == Sending::kWhole) {
-    exchange->reply({.status = reply.status, .headers = reply_headers(reply, "application/json"), .body = whole_answer(reply, form)});
+    exchange->reply({.status = reply.status,
+                     .headers = reply_headers(reply, "application/json"),
+                     .body = whole_answer(reply, form)});
     co_return;
   }
   std::vector<std::string> events = stream_events(reply, form);
@@ -189,10 +196,12 @@ void ScriptedModel::embeddings(net::Exchange& exchange) {
   const auto add = [&data, wanted](const json::Value& text) {
     json::Array vector;
     const std::string* content = text.as_string();
-    for (const double value : embed(content != nullptr ? *content : json::write(text), static_cast<size_t>(wanted))) {
+    for (const double value :
+         embed(content != nullptr ? *content : json::write(text), static_cast<size_t>(wanted))) {
       vector.emplace_back(value);
     }
-    data.push_back(json::Value::object({{"object", "embedding"}, {"index", data.size()}, {"embedding", std::move(vector)}}));
+    data.push_back(json::Value::object(
+        {{"object", "embedding"}, {"index", data.size()}, {"embedding", std::move(vector)}}));
   };
   if (const json::Array* texts = input->as_array()) {
     for (const json::Value& text : *texts) add(text);
@@ -200,23 +209,27 @@ void ScriptedModel::embeddings(net::Exchange& exchange) {
     add(*input);
   }
   const auto tokens = static_cast<std::int64_t>(exchange.request().body.size() / 4);
-  json::Value out = json::Value::object({{"object", "list"}, {"data", std::move(data)}, {"model", body->string_or("model")}});
+  json::Value out = json::Value::object(
+      {{"object", "list"}, {"data", std::move(data)}, {"model", body->string_or("model")}});
   out.set("usage", json::Value::object({{"prompt_tokens", tokens}, {"total_tokens", tokens}}));
   reply_json(exchange, 200, json::write(out));
 }
 
 void ScriptedModel::models(net::Exchange& exchange) {
-  const json::Value model =
-      json::Value::object({{"id", script_.model()}, {"object", "model"}, {"created", 0}, {"owned_by", "scripted"}});
-  reply_json(exchange, 200, json::write(json::Value::object({{"object", "list"}, {"data", json::Value::array({model})}})));
+  const json::Value model = json::Value::object(
+      {{"id", script_.model()}, {"object", "model"}, {"created", 0}, {"owned_by", "scripted"}});
+  reply_json(exchange, 200,
+             json::write(json::Value::object({{"object", "list"}, {"data", json::Value::array({model})}})));
 }
 
 void ScriptedModel::control(net::Exchange& exchange) {
   const net::HttpRequest& request = exchange.request();
   if (request.path == "/health") return reply_json(exchange, 200, R"({"status":"ok"})");
-  if (request.method == "GET" && request.path == "/_requests") return reply_json(exchange, 200, json::write(recorded_json()));
+  if (request.method == "GET" && request.path == "/_requests")
+    return reply_json(exchange, 200, json::write(recorded_json()));
   if (request.method == "POST" && request.path == "/_script") {
-    if (Result<> loaded = load(request.body); !loaded) return reply_error(exchange, 400, loaded.error().message);
+    if (Result<> loaded = load(request.body); !loaded)
+      return reply_error(exchange, 400, loaded.error().message);
     return reply_json(exchange, 200, "{}");
   }
   if (request.method == "POST" && request.path == "/_reset") {
@@ -228,7 +241,8 @@ void ScriptedModel::control(net::Exchange& exchange) {
 
 void ScriptedModel::record(const net::HttpRequest& request, json::Value body) {
   ++count_;
-  requests_.push_back({.path = request.path, .peer = request.peer, .headers = request.headers, .body = std::move(body)});
+  requests_.push_back(
+      {.path = request.path, .peer = request.peer, .headers = request.headers, .body = std::move(body)});
   if (requests_.size() > kMaxRecordedRequests) requests_.pop_front();
 }
 
@@ -237,7 +251,8 @@ json::Value ScriptedModel::recorded_json() const {
   for (const RecordedRequest& request : requests_) {
     json::Value headers = json::Object();
     for (const auto& [name, value] : request.headers.fields) headers.set(name, value);
-    list.push_back(json::Value::object({{"path", request.path}, {"headers", std::move(headers)}, {"body", request.body}}));
+    list.push_back(json::Value::object(
+        {{"path", request.path}, {"headers", std::move(headers)}, {"body", request.body}}));
   }
   return json::Value::object({{"count", count_}, {"requests", std::move(list)}});
 }

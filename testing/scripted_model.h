@@ -12,7 +12,7 @@ namespace chela::testing {
 
 struct RecordedRequest {
   std::string path;
-  std::string peer;   // the same for requests of one connection
+  std::string peer;  // the same for requests of one connection
   net::Headers headers;
   json::Value body;
 };
@@ -24,8 +24,8 @@ class ScriptedModel {
  public:
   explicit ScriptedModel(runtime::AsioLoop& loop);
 
-  Result<> load(std::string script);      // replaces the script; the old one stays when this one is wrong
-  void reset();                           // forgets the requests and begins the script again
+  Result<> load(std::string script);  // replaces the script; the old one stays when this one is wrong
+  void reset();                       // forgets the requests and begins the script again
 
   Result<std::uint16_t> listen_tcp(std::uint16_t port);
   Result<> listen_unix(const std::string& path);
@@ -33,7 +33,7 @@ class ScriptedModel {
 
   const std::deque<RecordedRequest>& requests() const { return requests_; }
   size_t request_count() const { return count_; }
-  std::string base_url() const;           // of the TCP port
+  std::string base_url() const;  // of the TCP port
 
  private:
   using Exchange = std::shared_ptr<net::Exchange>;

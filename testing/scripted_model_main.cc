@@ -27,7 +27,8 @@ chela::Result<Arguments> read_arguments(int argc, char** argv) {
     } else if (name == "--script" && !value.empty()) {
       out.script = value;
     } else {
-      return chela::fail(chela::Code::kInvalidArgument, "usage: scripted-model [--port N] [--socket PATH] [--script FILE]");
+      return chela::fail(chela::Code::kInvalidArgument,
+                         "usage: scripted-model [--port N] [--socket PATH] [--script FILE]");
     }
   }
   if (!out.port && out.socket.empty()) out.port = 0;
@@ -38,7 +39,8 @@ chela::Result<> serve(const Arguments& arguments, chela::testing::ScriptedModel&
   if (!arguments.script.empty()) {
     std::ifstream file(arguments.script, std::ios::binary);
     if (!file) return chela::fail(chela::Code::kNotFound, "cannot read {}", arguments.script);
-    if (chela::Result<> loaded = model.load({std::istreambuf_iterator<char>(file), {}}); !loaded) return loaded;
+    if (chela::Result<> loaded = model.load({std::istreambuf_iterator<char>(file), {}}); !loaded)
+      return loaded;
   }
   if (!arguments.socket.empty()) {
     if (chela::Result<> listening = model.listen_unix(arguments.socket); !listening) return listening;

@@ -10,17 +10,21 @@ Result<ModelInfo> read_entry(const json::Value& entry, size_t number) {
   if (info.id.empty()) return fail(Code::kInvalidArgument, "model catalog: entry {} has no id", number);
   const std::string prompt = entry.string_or("prompt", "full");
   if (prompt != "full" && prompt != "minimal") {
-    return fail(Code::kInvalidArgument, "model catalog: '{}' has the prompt '{}'; use full or minimal", info.id, prompt);
+    return fail(Code::kInvalidArgument, "model catalog: '{}' has the prompt '{}'; use full or minimal",
+                info.id, prompt);
   }
   if (info.context_tokens < 0) {
-    return fail(Code::kInvalidArgument, "model catalog: '{}' has context_tokens {}", info.id, info.context_tokens);
+    return fail(Code::kInvalidArgument, "model catalog: '{}' has context_tokens {}", info.id,
+                info.context_tokens);
   }
   info.prompt = prompt == "minimal" ? PromptStyle::kMinimal : PromptStyle::kFull;
   const json::Value* files = entry.find("files");
   if (files == nullptr) return info;
-  if (!files->is_array()) return fail(Code::kInvalidArgument, "model catalog: 'files' of '{}' is no array", info.id);
+  if (!files->is_array())
+    return fail(Code::kInvalidArgument, "model catalog: 'files' of '{}' is no array", info.id);
   for (const json::Value& file : *files->as_array()) {
-    if (!file.is_string()) return fail(Code::kInvalidArgument, "model catalog: a file of '{}' is no text", info.id);
+    if (!file.is_string())
+      return fail(Code::kInvalidArgument, "model catalog: a file of '{}' is no text", info.id);
     info.files.push_back(*file.as_string());
   }
   return info;
@@ -32,7 +36,8 @@ Result<Catalog> Catalog::parse(std::string_view json_text) {
   const Result<json::Value> root = json::parse(json_text);
   if (!root) return fail(Code::kInvalidArgument, "model catalog: {}", root.error().message);
   const json::Value* models = root->find("models");
-  if (models == nullptr || !models->is_array()) return fail(Code::kInvalidArgument, "model catalog: no array 'models'");
+  if (models == nullptr || !models->is_array())
+    return fail(Code::kInvalidArgument, "model catalog: no array 'models'");
   Catalog catalog;
   for (const json::Value& entry : *models->as_array()) {
     Result<ModelInfo> info = read_entry(entry, catalog.models_.size() + 1);

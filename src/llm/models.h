@@ -13,8 +13,8 @@ namespace chela::llm {
 enum class PromptStyle { kFull, kMinimal };
 
 struct ModelInfo {
-  std::string id;                     // exact, or with a '*' at the end for all ids that begin so
-  std::int64_t context_tokens = 0;    // 0: not known
+  std::string id;                   // exact, or with a '*' at the end for all ids that begin so
+  std::int64_t context_tokens = 0;  // 0: not known
   PromptStyle prompt = PromptStyle::kFull;
   std::vector<std::string> files = {};  // what a local model needs under $CHELA_HOME/models
 };

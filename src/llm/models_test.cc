@@ -38,8 +38,9 @@ TEST(Catalog, TheLongestBeginningWins) {
 }
 
 TEST(Catalog, SaysWhichEntryIsWrong) {
-  for (const std::string_view text : {R"(nothing)", R"({})", R"({"models":[{}]})", R"({"models":[{"id":"a","prompt":"short"}]})",
-                                      R"({"models":[{"id":"a","context_tokens":-1}]})", R"({"models":[{"id":"a","files":[1]}]})"}) {
+  for (const std::string_view text :
+       {R"(nothing)", R"({})", R"({"models":[{}]})", R"({"models":[{"id":"a","prompt":"short"}]})",
+        R"({"models":[{"id":"a","context_tokens":-1}]})", R"({"models":[{"id":"a","files":[1]}]})"}) {
     const Result<Catalog> catalog = Catalog::parse(text);
     ASSERT_FALSE(catalog) << text;
     EXPECT_EQ(catalog.error().code, Code::kInvalidArgument);

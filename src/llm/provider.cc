@@ -5,8 +5,10 @@
 namespace chela::llm {
 namespace {
 
-constexpr std::array<std::pair<Role, std::string_view>, 4> kRoles{
-    {{Role::kSystem, "system"}, {Role::kUser, "user"}, {Role::kAssistant, "assistant"}, {Role::kTool, "tool"}}};
+constexpr std::array<std::pair<Role, std::string_view>, 4> kRoles{{{Role::kSystem, "system"},
+                                                                   {Role::kUser, "user"},
+                                                                   {Role::kAssistant, "assistant"},
+                                                                   {Role::kTool, "tool"}}};
 
 constexpr std::array<std::pair<FinishReason, std::string_view>, 5> kFinishReasons{{
     {FinishReason::kStop, "stop"},
@@ -56,7 +58,8 @@ Result<std::string> content_from_json(const json::Value* content) {
   for (const json::Value& part : *parts) {
     const json::Value* text = part.find("text");
     if (part.string_or("type") != "text" || text == nullptr || !text->is_string()) {
-      return fail(Code::kUnsupported, "a message has a part of type '{}'; only parts of type 'text' are supported",
+      return fail(Code::kUnsupported,
+                  "a message has a part of type '{}'; only parts of type 'text' are supported",
                   part.string_or("type", "?"));
     }
     joined += *text->as_string();
@@ -129,11 +132,13 @@ json::Value to_json(const Message& message) {
 }
 
 Result<Message> message_from_json(const json::Value& value) {
-  if (!value.is_object()) return fail(Code::kInvalidArgument, "a message is {}, not an object", value.type_name());
+  if (!value.is_object())
+    return fail(Code::kInvalidArgument, "a message is {}, not an object", value.type_name());
   const std::string role = value.string_or("role");
   const std::optional<Role> known = role_from_name(role);
   if (!known) {
-    return fail(Code::kInvalidArgument, "a message has the role '{}'; use system, user, assistant or tool", role);
+    return fail(Code::kInvalidArgument, "a message has the role '{}'; use system, user, assistant or tool",
+                role);
   }
   Result<std::string> content = content_from_json(value.find("content"));
   if (!content) return fail(std::move(content.error()));

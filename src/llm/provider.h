@@ -51,14 +51,14 @@ struct Request {
   std::vector<Message> messages;
   std::vector<ToolSpec> tools = {};
   ToolChoice tool_choice = ToolChoice::kAuto;
-  std::string tool_choice_name = {};            // a tool that must be called; wins over tool_choice
+  std::string tool_choice_name = {};  // a tool that must be called; wins over tool_choice
   std::optional<double> temperature = {};
   std::optional<double> top_p = {};
   std::optional<std::int64_t> max_tokens = {};
   std::optional<std::int64_t> seed = {};
   std::vector<std::string> stop = {};
   std::optional<json::Value> response_format = {};
-  json::Object extra = {};                      // unknown fields of a /v1 client, passed through unchanged
+  json::Object extra = {};  // unknown fields of a /v1 client, passed through unchanged
 };
 
 // The request as JSON: what its hash and a replay are taken from. Everything that changes the answer is in it.
@@ -102,7 +102,8 @@ class Provider {
   virtual ~Provider() = default;
 
   // The one method. Calls `sink` on the loop as text arrives, and returns the whole answer. The sink is not called after return.
-  virtual Task<Result<Answer>> complete(Request request, DeltaSink sink, std::optional<SteadyTime> deadline, std::stop_token stop) = 0;
+  virtual Task<Result<Answer>> complete(Request request, DeltaSink sink, std::optional<SteadyTime> deadline,
+                                        std::stop_token stop) = 0;
 
   // Models that the provider offers, for /v1/models.
   virtual Task<Result<std::vector<std::string>>> models(std::stop_token stop) = 0;

@@ -30,9 +30,12 @@ TEST(Message, SurvivesJson) {
 
 TEST(Message, AcceptsWhatClientsSend) {
   EXPECT_EQ(parsed(R"({"role":"developer","content":"x"})").role, Role::kSystem);
-  EXPECT_EQ(parsed(R"({"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]})").content, "ab");
+  EXPECT_EQ(
+      parsed(R"({"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]})").content,
+      "ab");
   EXPECT_EQ(parsed(R"({"role":"assistant","content":null})").content, "");
-  const Message call = parsed(R"({"role":"assistant","tool_calls":[{"id":"1","function":{"name":"f","arguments":{"a":1}}}]})");
+  const Message call =
+      parsed(R"({"role":"assistant","tool_calls":[{"id":"1","function":{"name":"f","arguments":{"a":1}}}]})");
   EXPECT_EQ(call.tool_calls, (std::vector<ToolCall>{{"1", "f", R"({"a":1})"}}));
 }
 
@@ -59,19 +62,22 @@ TEST(Request, JsonHoldsAllThatChangesTheAnswer) {
   request.response_format = json::Value::object({{"type", "json_object"}});
   request.extra.set("logit_bias", 1);
   request.extra.set("model", "another");  // ours wins
-  EXPECT_EQ(json::write(to_json(request)),
-            R"({"model":"m","messages":[{"role":"user","content":"hi"}],"tools":[{"type":"function","function":)"
-            R"({"name":"t","description":"d","parameters":{}}}],"tool_choice":"required","temperature":0.5,"top_p":1.0,)"
-            R"("max_tokens":9,"seed":7,"stop":["END"],"response_format":{"type":"json_object"},"logit_bias":1})");
+  EXPECT_EQ(
+      json::write(to_json(request)),
+      R"({"model":"m","messages":[{"role":"user","content":"hi"}],"tools":[{"type":"function","function":)"
+      R"({"name":"t","description":"d","parameters":{}}}],"tool_choice":"required","temperature":0.5,"top_p":1.0,)"
+      R"("max_tokens":9,"seed":7,"stop":["END"],"response_format":{"type":"json_object"},"logit_bias":1})");
   request.tool_choice_name = "t";
-  EXPECT_EQ(json::write(*to_json(request).find("tool_choice")), R"({"type":"function","function":{"name":"t"}})");
+  EXPECT_EQ(json::write(*to_json(request).find("tool_choice")),
+            R"({"type":"function","function":{"name":"t"}})");
 }
 
 TEST(Names, GoThereAndBack) {
   for (const Role role : {Role::kSystem, Role::kUser, Role::kAssistant, Role::kTool}) {
     EXPECT_EQ(role_from_name(role_name(role)), role);
   }
-  for (const FinishReason reason : {FinishReason::kStop, FinishReason::kLength, FinishReason::kToolCalls, FinishReason::kContentFilter}) {
+  for (const FinishReason reason :
+       {FinishReason::kStop, FinishReason::kLength, FinishReason::kToolCalls, FinishReason::kContentFilter}) {
     EXPECT_EQ(finish_reason_from_name(finish_reason_name(reason)), reason);
   }
   EXPECT_EQ(finish_reason_from_name("tired"), FinishReason::kUnknown);

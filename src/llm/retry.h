@@ -13,7 +13,8 @@ namespace chela::llm {
 // "retry" is "no".
 class RetryProvider final : public Provider {
  public:
-  RetryProvider(Provider& inner, runtime::EventLoop& loop, runtime::IdSource& ids, int max_retries = kMaxModelRetries)
+  RetryProvider(Provider& inner, runtime::EventLoop& loop, runtime::IdSource& ids,
+                int max_retries = kMaxModelRetries)
       : inner_(inner), loop_(loop), ids_(ids), max_retries_(max_retries) {}
 
   Task<Result<Answer>> complete(Request request, DeltaSink sink, std::optional<SteadyTime> deadline,
@@ -22,7 +23,8 @@ class RetryProvider final : public Provider {
 
  private:
   // How long to wait before the next attempt; nothing when there is to be none.
-  std::optional<std::chrono::milliseconds> pause(const Error& error, int failures, std::optional<SteadyTime> deadline);
+  std::optional<std::chrono::milliseconds> pause(const Error& error, int failures,
+                                                 std::optional<SteadyTime> deadline);
 
   Provider& inner_;
   runtime::EventLoop& loop_;

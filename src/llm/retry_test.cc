@@ -17,7 +17,8 @@ class FailingProvider final : public Provider {
  public:
   explicit FailingProvider(ManualLoop& loop) : loop_(loop) {}
 
-  Task<Result<Answer>> complete(Request, DeltaSink sink, std::optional<SteadyTime>, std::stop_token) override {
+  Task<Result<Answer>> complete(Request, DeltaSink sink, std::optional<SteadyTime>,
+                                std::stop_token) override {
     called_at.push_back(std::chrono::duration_cast<milliseconds>(loop_.clock().steady().time_since_epoch()));
     if (!text_before_failure.empty()) sink(Delta{.text = text_before_failure});
     if (errors.empty()) co_return Answer{.text = "fine"};
@@ -25,7 +26,9 @@ class FailingProvider final : public Provider {
     errors.erase(errors.begin());
     co_return fail(std::move(error));
   }
-  Task<Result<std::vector<std::string>>> models(std::stop_token) override { co_return std::vector<std::string>{"m"}; }
+  Task<Result<std::vector<std::string>>> models(std::stop_token) override {
+    co_return std::vector<std::string>{"m"};
+  }
 
   std::vector<Error> errors;
   std::string text_before_failure;
@@ -40,7 +43,9 @@ Error error_of(Code code) { return Error{.code = code, .message = "no"}; }
 class Retry : public ::testing::Test {
  protected:
   Result<Answer> complete(std::optional<SteadyTime> deadline = std::nullopt, std::stop_token stop = {}) {
-    return runtime::block_on(loop, retry.complete(Request{.model = "m"}, [this](const Delta& d) { streamed += d.text; }, deadline, stop));
+    return runtime::block_on(
+        loop, retry.complete(
+                  Request{.model = "m"}, [this](const Delta& d) { streamed += d.text; }, deadline, stop));
   }
 
   ManualLoop loop;
@@ -74,8 +79,8 @@ TEST_F(Retry, GivesUpAfterTheLastAttemptWithItsError) {
 }
 
 TEST_F(Retry, NeverRepeatsWhatCannotGetBetter) {
-  for (const Code code : {Code::kInvalidArgument, Code::kUnauthenticated, Code::kPermissionDenied, Code::kNotFound, Code::kTooLarge,
-                          Code::kCancelled, Code::kInternal}) {
+  for (const Code code : {Code::kInvalidArgument, Code::kUnauthenticated, Code::kPermissionDenied,
+                          Code::kNotFound, Code::kTooLarge, Code::kCancelled, Code::kInternal}) {
     inner.called_at.clear();
     inner.errors = {error_of(code)};
     const Result<Answer> answer = complete();

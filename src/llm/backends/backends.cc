@@ -15,8 +15,9 @@ openai::Options remote_options(const config::LlmSettings& llm) {
 
 }  // namespace
 
-Result<std::unique_ptr<Backends>> Backends::create(const config::LlmSettings& llm, const config::InferSettings& infer,
-                                                   Catalog catalog, LocalPaths paths, BackendParts parts) {
+Result<std::unique_ptr<Backends>> Backends::create(const config::LlmSettings& llm,
+                                                   const config::InferSettings& infer, Catalog catalog,
+                                                   LocalPaths paths, BackendParts parts) {
   std::unique_ptr<Backends> made(new Backends(std::move(catalog)));
   made->default_model_ = llm.model;
   local::InferOptions options{.program = std::move(paths.infer_program),
@@ -37,7 +38,8 @@ Result<std::unique_ptr<Backends>> Backends::create(const config::LlmSettings& ll
       openai::OpenAiProvider::create(remote_options(llm), parts.http, parts.loop);
   if (!remote) return fail(std::move(remote.error()));
   made->remote_ = std::move(*remote);
-  made->remote_retry_ = std::make_unique<RetryProvider>(*made->remote_, parts.loop, parts.ids, llm.max_retries);
+  made->remote_retry_ =
+      std::make_unique<RetryProvider>(*made->remote_, parts.loop, parts.ids, llm.max_retries);
   return made;
 }
 

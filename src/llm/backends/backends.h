@@ -23,7 +23,7 @@ struct BackendParts {
 struct LocalPaths {
   std::string infer_program;  // local::beside_this_program("chela-infer") unless a person said otherwise
   std::string models_dir;
-  std::string socket;         // "$CHELA_HOME/run/infer.sock"
+  std::string socket;  // "$CHELA_HOME/run/infer.sock"
 };
 
 // The providers of this engine by its settings: the configured backend and, for ids that begin with "local/", the models of this
@@ -31,8 +31,9 @@ struct LocalPaths {
 class Backends {
  public:
   // kInvalidArgument for a base URL that is none.
-  static Result<std::unique_ptr<Backends>> create(const config::LlmSettings& llm, const config::InferSettings& infer,
-                                                  Catalog catalog, LocalPaths paths, BackendParts parts);
+  static Result<std::unique_ptr<Backends>> create(const config::LlmSettings& llm,
+                                                  const config::InferSettings& infer, Catalog catalog,
+                                                  LocalPaths paths, BackendParts parts);
 
   const std::string& default_model() const { return default_model_; }
   // What is known of the model: context window, how much prompt it gets.

@@ -18,7 +18,8 @@ class BackendsTest : public ::testing::Test {
   Result<std::unique_ptr<Backends>> make(const config::LlmSettings& llm) {
     const Result<Catalog> catalog = Catalog::parse(
         R"({"models":[{"id":"local/small","context_tokens":2048,"prompt":"minimal","files":["none.gguf"]},{"id":"big*","context_tokens":9}]})");
-    return Backends::create(llm, {}, *catalog, {.infer_program = "none", .models_dir = dir.path(), .socket = dir.path() + "/s"},
+    return Backends::create(llm, {}, *catalog,
+                            {.infer_program = "none", .models_dir = dir.path(), .socket = dir.path() + "/s"},
                             {.loop = loop, .poller = *poller, .http = *http, .ids = ids});
   }
   Result<Answer> ask(Backends& backends, std::string model) {
@@ -48,8 +49,11 @@ TEST_F(BackendsTest, AConfiguredProviderAnswersForAllButLocalModels) {
   testing::ScriptedModel model(loop);
   ASSERT_TRUE(model.listen_tcp(0));
   ASSERT_TRUE(model.load(R"({"replies":[{"status":500,"retry_after":"0"}]})"));
-  config::LlmSettings settings{.backend = config::LlmBackend::kOpenAiCompatible, .base_url = model.base_url(), .api_key = "key-for-test",
-                               .model = "big-1", .max_retries = 1};
+  config::LlmSettings settings{.backend = config::LlmBackend::kOpenAiCompatible,
+                               .base_url = model.base_url(),
+                               .api_key = "key-for-test",
+                               .model = "big-1",
+                               .max_retries = 1};
   settings.extra_headers = {{"X-Test", "yes"}};
   const auto backends = std::move(*make(settings));
   EXPECT_EQ(backends->default_model(), "big-1");

@@ -27,7 +27,8 @@ std::string beside_this_program(std::string_view name) {
   return (self.parent_path() / name).string();
 }
 
-InferProcess::InferProcess(InferOptions options, runtime::EventLoop& loop, os::Poller& poller, net::HttpClient& http)
+InferProcess::InferProcess(InferOptions options, runtime::EventLoop& loop, os::Poller& poller,
+                           net::HttpClient& http)
     : options_(std::move(options)), loop_(loop), poller_(poller), http_(http), tasks_(loop) {}
 
 Task<Result<>> InferProcess::ensure(std::stop_token stop) {
@@ -53,9 +54,11 @@ Task<> InferProcess::start() {
 
 Task<Result<>> InferProcess::launch() {
   if (Result<> allowed = check_start_limit(); !allowed) co_return allowed;
-  os::SpawnOptions spawn{.argv = {options_.program, "--socket", options_.socket, "--models", options_.models_dir},
-                         .env = os::base_environment()};
-  if (options_.threads > 0) spawn.argv.insert(spawn.argv.end(), {"--threads", fmt::to_string(options_.threads)});
+  os::SpawnOptions spawn{
+      .argv = {options_.program, "--socket", options_.socket, "--models", options_.models_dir},
+      .env = os::base_environment()};
+  if (options_.threads > 0)
+    spawn.argv.insert(spawn.argv.end(), {"--threads", fmt::to_string(options_.threads)});
   if (options_.idle.count() > 0) {
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(options_.idle);
     spawn.argv.insert(spawn.argv.end(), {"--idle-seconds", fmt::to_string(seconds.count())});
@@ -79,25 +82,30 @@ Task<Result<>> InferProcess::launch() {
 
 Result<> InferProcess::check_start_limit() {
   const SteadyTime now = loop_.clock().steady();
-  while (!recent_starts_.empty() && recent_starts_.front() + kInferStartWindow <= now) recent_starts_.pop_front();
+  while (!recent_starts_.empty() && recent_starts_.front() + kInferStartWindow <= now)
+    recent_starts_.pop_front();
   if (recent_starts_.size() < static_cast<size_t>(kMaxInferStarts)) return {};
-  Error error = start_error(Code::kUnavailable, fmt::format("it ended {} times within a minute", kMaxInferStarts));
+  Error error =
+      start_error(Code::kUnavailable, fmt::format("it ended {} times within a minute", kMaxInferStarts));
   error.message += fmt::format(
-      ". Next step: try again in a minute; if it stays so, delete {} and run `chela models pull local/small`", options_.models_dir);
+      ". Next step: try again in a minute; if it stays so, delete {} and run `chela models pull local/small`",
+      options_.models_dir);
   return fail(std::move(error).with("retry", "no"));
 }
 
 Error InferProcess::start_error(Code code, std::string_view what) const {
   std::string message = fmt::format("the local model cannot be used: {}", what);
   const std::vector<std::string_view> lines = strings::split(strings::trim(log_tail_), '\n');
-  if (!last_exit_.empty()) message += fmt::format(" ({}{}{})", last_exit_, lines.back().empty() ? "" : ": ", lines.back());
+  if (!last_exit_.empty())
+    message += fmt::format(" ({}{}{})", last_exit_, lines.back().empty() ? "" : ": ", lines.back());
   return Error{.code = code, .message = utf8::sanitize(message)};
 }
 
 Task<Result<>> InferProcess::wait_until_healthy(Child child) {
   const SteadyTime end = loop_.clock().steady() + options_.start_timeout;
   while (loop_.clock().steady() < end) {
-    if (child_ != child) co_return fail(start_error(Code::kUnavailable, "chela-infer ended while it started"));
+    if (child_ != child)
+      co_return fail(start_error(Code::kUnavailable, "chela-infer ended while it started"));
     if (co_await healthy()) co_return Result<>{};
     const Result<> slept = co_await runtime::sleep_for(loop_, kInferPollInterval, tasks_.stop_token());
     if (!slept) co_return fail(stopping());
@@ -124,7 +132,8 @@ Task<> InferProcess::watch(Child child) {
   if (ended->ok() || tasks_.stop_token().stop_requested()) {
     log::info("llm.local", "chela-infer has ended", {{"status", last_exit_}});
   } else {
-    log::warn("llm.local", "chela-infer has crashed; it is started again when needed", {{"status", last_exit_}});
+    log::warn("llm.local", "chela-infer has crashed; it is started again when needed",
+              {{"status", last_exit_}});
   }
 }
 

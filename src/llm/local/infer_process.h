@@ -16,10 +16,10 @@
 namespace chela::llm::local {
 
 struct InferOptions {
-  std::string program;     // chela-infer; see beside_this_program()
+  std::string program;  // chela-infer; see beside_this_program()
   std::string models_dir;
-  std::string socket;      // where it is to listen
-  int threads = 0;         // 0: it decides by the machine
+  std::string socket;                // where it is to listen
+  int threads = 0;                   // 0: it decides by the machine
   std::chrono::milliseconds idle{};  // it ends after so long without a request; 0: its own default
   std::chrono::milliseconds start_timeout = kInferStartTimeout;
 };
@@ -63,9 +63,9 @@ class InferProcess {
   os::Poller& poller_;
   net::HttpClient& http_;
   State state_ = State::kStopped;
-  Child child_;                        // while it runs
-  std::string last_exit_;              // "exit 1", for errors
-  std::string log_tail_;               // last of its stderr, for errors
+  Child child_;            // while it runs
+  std::string last_exit_;  // "exit 1", for errors
+  std::string log_tail_;   // last of its stderr, for errors
   std::deque<SteadyTime> recent_starts_;
   int starts_ = 0;
   std::vector<runtime::Completion<Result<>>> waiters_;

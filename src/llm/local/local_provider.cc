@@ -17,16 +17,19 @@ bool has_model_files(const std::string& dir) {
 
 }  // namespace
 
-LocalProvider::LocalProvider(InferOptions options, Catalog catalog, runtime::EventLoop& loop, os::Poller& poller,
-                             net::HttpClient& http)
+LocalProvider::LocalProvider(InferOptions options, Catalog catalog, runtime::EventLoop& loop,
+                             os::Poller& poller, net::HttpClient& http)
     : catalog_(std::move(catalog)), process_(std::move(options), loop, poller, http) {}
 
-Result<std::unique_ptr<LocalProvider>> LocalProvider::create(InferOptions options, Catalog catalog, runtime::EventLoop& loop,
-                                                             os::Poller& poller, net::HttpClient& http) {
+Result<std::unique_ptr<LocalProvider>> LocalProvider::create(InferOptions options, Catalog catalog,
+                                                             runtime::EventLoop& loop, os::Poller& poller,
+                                                             net::HttpClient& http) {
   openai::Options remote{.base_url = "http://localhost/v1", .unix_socket = options.socket};
-  Result<std::unique_ptr<openai::OpenAiProvider>> made = openai::OpenAiProvider::create(std::move(remote), http, loop);
+  Result<std::unique_ptr<openai::OpenAiProvider>> made =
+      openai::OpenAiProvider::create(std::move(remote), http, loop);
   if (!made) return fail(std::move(made.error()));
-  std::unique_ptr<LocalProvider> provider(new LocalProvider(std::move(options), std::move(catalog), loop, poller, http));
+  std::unique_ptr<LocalProvider> provider(
+      new LocalProvider(std::move(options), std::move(catalog), loop, poller, http));
   provider->remote_ = std::move(*made);
   return provider;
 }
@@ -36,18 +39,19 @@ Result<> LocalProvider::check_files(const std::string& model) const {
     std::error_code ec;
     const fs::path path = fs::path(process_.options().models_dir) / file;
     if (fs::exists(path, ec)) continue;
-    return fail(Error{.code = Code::kUnavailable,
-                      .message = fmt::format("the model {} is not on this machine yet ({} is missing). Next step: run "
-                                             "`chela models pull {}`, or configure a provider (LLM_BACKEND, LLM_BASE_URL)",
-                                             model, path.string(), model)}
+    return fail(Error{
+        .code = Code::kUnavailable,
+        .message = fmt::format("the model {} is not on this machine yet ({} is missing). Next step: run "
+                               "`chela models pull {}`, or configure a provider (LLM_BACKEND, LLM_BASE_URL)",
+                               model, path.string(), model)}
                     .with("reason", "model_missing")
                     .with("retry", "no"));
   }
   return {};
 }
 
-Task<Result<Answer>> LocalProvider::complete(Request request, DeltaSink sink, std::optional<SteadyTime> deadline,
-                                             std::stop_token stop) {
+Task<Result<Answer>> LocalProvider::complete(Request request, DeltaSink sink,
+                                             std::optional<SteadyTime> deadline, std::stop_token stop) {
   if (Result<> there = check_files(request.model); !there) co_return fail(std::move(there.error()));
   if (Result<> ready = co_await process_.ensure(stop); !ready) co_return fail(std::move(ready.error()));
   Result<Answer> answer = co_await remote_->complete(std::move(request), std::move(sink), deadline, stop);

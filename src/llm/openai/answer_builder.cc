@@ -33,17 +33,25 @@ void add_content(const json::Value& content, Delta& delta) {
   }
 }
 
-std::int64_t count(const json::Value& usage, std::string_view key) { return std::max<std::int64_t>(0, usage.int_or(key, 0)); }
+std::int64_t count(const json::Value& usage, std::string_view key) {
+  return std::max<std::int64_t>(0, usage.int_or(key, 0));
+}
 
 }  // namespace
 
-Result<Delta> AnswerBuilder::add_chunk(const json::Value& chunk) { return add(chunk, "delta", Origin::kFragment); }
+Result<Delta> AnswerBuilder::add_chunk(const json::Value& chunk) {
+  return add(chunk, "delta", Origin::kFragment);
+}
 
-Result<Delta> AnswerBuilder::add_whole(const json::Value& completion) { return add(completion, "message", Origin::kWhole); }
+Result<Delta> AnswerBuilder::add_whole(const json::Value& completion) {
+  return add(completion, "message", Origin::kWhole);
+}
 
 Result<Delta> AnswerBuilder::add(const json::Value& root, std::string_view message_key, Origin origin) {
-  if (!root.is_object()) return fail(Code::kUpstream, "{} sent {} where an answer was expected", errors_.server, root.type_name());
-  if (const json::Value* error = root.find("error"); given(error)) return fail(from_error_value(errors_, *error));
+  if (!root.is_object())
+    return fail(Code::kUpstream, "{} sent {} where an answer was expected", errors_.server, root.type_name());
+  if (const json::Value* error = root.find("error"); given(error))
+    return fail(from_error_value(errors_, *error));
   if (std::string model = root.string_or("model"); !model.empty()) answer_.model = std::move(model);
   if (const json::Value* usage = root.find("usage"); given(usage)) add_usage(*usage);
 
@@ -53,7 +61,8 @@ Result<Delta> AnswerBuilder::add(const json::Value& root, std::string_view messa
   for (const json::Value& choice : *choices->as_array()) {
     if (choice.int_or("index", 0) != 0) continue;  // one answer is asked for
     saw_choice_ = true;
-    if (const json::Value* message = choice.find(message_key); given(message)) add_message(*message, origin, delta);
+    if (const json::Value* message = choice.find(message_key); given(message))
+      add_message(*message, origin, delta);
     const std::string reason = choice.string_or("finish_reason");
     if (reason == "error") return fail(Code::kUpstream, "{} ended the answer with an error", errors_.server);
     if (reason.empty()) continue;
@@ -69,8 +78,8 @@ Result<Delta> AnswerBuilder::add(const json::Value& root, std::string_view messa
 
 Error AnswerBuilder::too_large() const {
   return Error{.code = Code::kUpstream,
-               .message = fmt::format("the answer of {} has more than {} bytes or {} tool calls", errors_.server,
-                                      kMaxModelAnswerBytes, kMaxAnswerCalls)}
+               .message = fmt::format("the answer of {} has more than {} bytes or {} tool calls",
+                                      errors_.server, kMaxModelAnswerBytes, kMaxAnswerCalls)}
       .with("reason", "answer_too_large")
       .with("retry", "no");
 }
@@ -99,7 +108,8 @@ void AnswerBuilder::add_usage(const json::Value& usage) {
   answer_.usage.input_tokens = count(usage, "prompt_tokens");
   answer_.usage.output_tokens = count(usage, "completion_tokens");
   const json::Value* details = usage.find("prompt_tokens_details");
-  const std::int64_t cached = given(details) ? count(*details, "cached_tokens") : count(usage, "prompt_cache_hit_tokens");
+  const std::int64_t cached =
+      given(details) ? count(*details, "cached_tokens") : count(usage, "prompt_cache_hit_tokens");
   answer_.usage.cached_tokens = std::min(cached, answer_.usage.input_tokens);
 }
 
@@ -116,7 +126,8 @@ AnswerBuilder::Slot& AnswerBuilder::slot_for(const json::Value& fragment, Origin
     for (Slot& slot : slots_) {
       if (index ? slot.index == index : (!id.empty() && slot.call.id == id)) found = &slot;
     }
-    if (index && found != nullptr && named && !id.empty() && !found->call.id.empty() && found->call.id != id) found = nullptr;
+    if (index && found != nullptr && named && !id.empty() && !found->call.id.empty() && found->call.id != id)
+      found = nullptr;
     if (!index && found == nullptr && !slots_.empty()) {
       Slot& last = slots_.back();
       const bool another = named && (!id.empty() || of > 1 || !last.call.arguments.empty());

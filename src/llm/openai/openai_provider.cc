@@ -27,7 +27,8 @@ std::vector<std::string> secrets_of(const Options& options) {
 Result<std::vector<std::string>> read_models(const ErrorContext& errors, std::string_view body) {
   const Result<json::Value> list = json::parse(utf8::sanitize(body));
   const json::Value* data = list ? list->find("data") : nullptr;
-  if (data == nullptr || !data->is_array()) return fail(Code::kUpstream, "{} sent no list of models", errors.server);
+  if (data == nullptr || !data->is_array())
+    return fail(Code::kUpstream, "{} sent no list of models", errors.server);
   std::vector<std::string> ids;
   for (const json::Value& model : *data->as_array()) {
     std::string id = model.string_or("id");
@@ -44,7 +45,8 @@ Result<std::unique_ptr<OpenAiProvider>> OpenAiProvider::create(Options options, 
   if (!endpoint) return fail(std::move(endpoint.error()));
   std::shared_ptr<const net::EgressPolicy> egress;
   if (options.unix_socket.empty()) {
-    Result<std::shared_ptr<const net::EgressPolicy>> policy = net::EgressPolicy::exact_url(endpoint->chat_url);
+    Result<std::shared_ptr<const net::EgressPolicy>> policy =
+        net::EgressPolicy::exact_url(endpoint->chat_url);
     if (!policy) return fail(std::move(policy.error()));
     egress = std::move(*policy);
   }
@@ -52,8 +54,9 @@ Result<std::unique_ptr<OpenAiProvider>> OpenAiProvider::create(Options options, 
       new OpenAiProvider(std::move(options), std::move(*endpoint), std::move(egress), http, loop));
 }
 
-OpenAiProvider::OpenAiProvider(Options options, Endpoint endpoint, std::shared_ptr<const net::EgressPolicy> egress,
-                               net::HttpClient& http, runtime::EventLoop& loop)
+OpenAiProvider::OpenAiProvider(Options options, Endpoint endpoint,
+                               std::shared_ptr<const net::EgressPolicy> egress, net::HttpClient& http,
+                               runtime::EventLoop& loop)
     : options_(std::move(options)),
       endpoint_(std::move(endpoint)),
       egress_(std::move(egress)),
@@ -93,8 +96,8 @@ Task<Error> OpenAiProvider::refusal(net::ClientStream& response, std::stop_token
   co_return from_response(errors_, response.status(), response.headers(), body, loop_.clock().now());
 }
 
-Task<Result<Answer>> OpenAiProvider::complete(Request request, DeltaSink sink, std::optional<SteadyTime> deadline,
-                                              std::stop_token stop) {
+Task<Result<Answer>> OpenAiProvider::complete(Request request, DeltaSink sink,
+                                              std::optional<SteadyTime> deadline, std::stop_token stop) {
   net::ClientRequest http = http_request("POST", endpoint_.chat_url);
   http.headers.set("Content-Type", "application/json");
   http.headers.set("Accept", "text/event-stream, application/json");
@@ -114,10 +117,12 @@ Task<Result<Answer>> OpenAiProvider::complete(Request request, DeltaSink sink, s
   std::optional<SteadyTime> patience;  // for what follows the finish reason
   while (true) {
     if (reader.finished() && !patience) patience = loop_.clock().steady() + options_.finish_timeout;
-    if (reader.done()) patience = std::min(patience.value_or(SteadyTime::max()), loop_.clock().steady() + kModelDrainTimeout);
+    if (reader.done())
+      patience = std::min(patience.value_or(SteadyTime::max()), loop_.clock().steady() + kModelDrainTimeout);
     const runtime::StopScope scope(loop_, stop, patience);
     const Result<std::optional<std::string>> piece = co_await (*response)->read(scope.token());
-    if (stop.stop_requested()) co_return failed(Error{.code = Code::kCancelled, .message = "the model call was cancelled"});
+    if (stop.stop_requested())
+      co_return failed(Error{.code = Code::kCancelled, .message = "the model call was cancelled"});
     if (!piece && !patience) co_return failed(transport_error(piece.error()));
     if (!piece || !*piece) break;
     if (Result<> fed = reader.feed(**piece); !fed) co_return failed(std::move(fed.error()));
@@ -133,7 +138,8 @@ Task<Result<std::vector<std::string>>> OpenAiProvider::models(std::stop_token st
   const Result<net::HttpResponse> response = co_await http_.fetch(std::move(http), stop);
   if (!response) co_return fail(transport_error(response.error()));
   if (response->status < 200 || response->status > 299) {
-    co_return fail(from_response(errors_, response->status, response->headers, response->body, loop_.clock().now()));
+    co_return fail(
+        from_response(errors_, response->status, response->headers, response->body, loop_.clock().now()));
   }
   co_return read_models(errors_, response->body);
 }

@@ -78,12 +78,14 @@ TEST_F(OpenAi, ReadsParallelCallsInFragmentsAndSplitCharacters) {
   const Result<Answer> answer = ask("hi");
   ASSERT_TRUE(answer) << answer.error().text();
   EXPECT_EQ(answer->text, "é🦞");
-  EXPECT_EQ(answer->tool_calls, (std::vector<ToolCall>{{"a", "time", R"({"zone":"Zürich"})"}, {"b", "echo", "{broken"}}));
+  EXPECT_EQ(answer->tool_calls,
+            (std::vector<ToolCall>{{"a", "time", R"({"zone":"Zürich"})"}, {"b", "echo", "{broken"}}));
   EXPECT_EQ(answer->finish_reason, FinishReason::kToolCalls);
 }
 
 TEST_F(OpenAi, AnswersThatAreNoProperStream) {
-  script(R"({"replies":[{"text":"whole","stream":false},{"text":"odd","content_type":"text/html"},{"text":"ends","done":false},
+  script(
+      R"({"replies":[{"text":"whole","stream":false},{"text":"odd","content_type":"text/html"},{"text":"ends","done":false},
     {"text":"x","invalid_utf8":true}]})");
   EXPECT_EQ(ask("hi")->text, "whole");
   EXPECT_EQ(streamed, "whole");
@@ -124,8 +126,10 @@ TEST_F(OpenAi, CutGarbageAndErrorsInTheMiddleOfAnAnswer) {
   EXPECT_EQ(failed.code, Code::kUpstream);
   EXPECT_EQ(failed.detail("streamed"), "");
   EXPECT_EQ(error(R"({"default":{"text":"one two","garbage_after":2}})").code, Code::kUpstream);
-  EXPECT_EQ(error(R"({"default":{"body":"<html>hello</html>","content_type":"text/html"}})").code, Code::kUpstream);
-  EXPECT_EQ(error(R"({"default":{"events":[{"error":{"message":"busy","code":429}}]}})").code, Code::kRateLimited);
+  EXPECT_EQ(error(R"({"default":{"body":"<html>hello</html>","content_type":"text/html"}})").code,
+            Code::kUpstream);
+  EXPECT_EQ(error(R"({"default":{"events":[{"error":{"message":"busy","code":429}}]}})").code,
+            Code::kRateLimited);
 }
 
 TEST_F(OpenAi, ACutAfterTheFinishReasonLosesNothing) {
@@ -137,7 +141,8 @@ TEST_F(OpenAi, ACutAfterTheFinishReasonLosesNothing) {
 
 TEST_F(OpenAi, SilenceIsATimeout) {
   const auto from = provider({.stall_timeout = 100ms});
-  for (const std::string_view text : {R"({"default":{"answered":false}})", R"({"default":{"text":"a b c","stall_after":2}})"}) {
+  for (const std::string_view text :
+       {R"({"default":{"answered":false}})", R"({"default":{"text":"a b c","stall_after":2}})"}) {
     script(std::string(text));
     const Result<Answer> answer = ask("hi", *from);
     ASSERT_FALSE(answer);
@@ -168,7 +173,8 @@ TEST_F(OpenAi, TooMuchOnTheWireIsRefused) {
 }
 
 TEST_F(OpenAi, AnEndlessErrorBodyIsNotReadToItsEnd) {
-  const Error failed = error(fmt::format(R"({{"default":{{"status":500,"body":"{}"}}}})", std::string(4 * kMaxModelErrorBytes, 'x')));
+  const Error failed = error(fmt::format(R"({{"default":{{"status":500,"body":"{}"}}}})",
+                                         std::string(4 * kMaxModelErrorBytes, 'x')));
   EXPECT_EQ(failed.code, Code::kUpstream);
   EXPECT_LT(failed.message.size(), kMaxProviderMessageBytes + 100);
 }
@@ -220,7 +226,9 @@ TEST(ModelScript, RulesRepliesAndDefaultInThisOrder) {
              {"when":{"last_role":"tool"},"reply":{"text":"got {last}"}}],
     "replies":[{"text":"q1"},{"text":"q2"}],"default":{"text":"d {last_user}"}})");
   ASSERT_TRUE(script) << script.error().text();
-  const auto say = [&script](std::string_view body) { return script->next(testing::Asked::read(*json::parse(body))).text; };
+  const auto say = [&script](std::string_view body) {
+    return script->next(testing::Asked::read(*json::parse(body))).text;
+  };
   const std::string_view sum = R"({"messages":[{"role":"user","content":"sum 12"}]})";
   EXPECT_EQ(say(sum) + say(sum) + say(sum) + say(sum), "r1r1r2r2");
   EXPECT_EQ(say(R"({"messages":[{"role":"user","content":"x"},{"role":"tool","content":"42"}]})"), "got 42");
@@ -229,8 +237,9 @@ TEST(ModelScript, RulesRepliesAndDefaultInThisOrder) {
 }
 
 TEST(ModelScript, TypingErrorsAreSeen) {
-  for (const std::string_view text : {R"([])", R"({"reply":{}})", R"({"default":{"txt":"x"}})", R"({"rules":[{"when":{}}]})",
-                                      R"({"rules":[{"when":{"last_matches":"("},"reply":{}}]})", R"({"default":{"status":"ok"}})"}) {
+  for (const std::string_view text :
+       {R"([])", R"({"reply":{}})", R"({"default":{"txt":"x"}})", R"({"rules":[{"when":{}}]})",
+        R"({"rules":[{"when":{"last_matches":"("},"reply":{}}]})", R"({"default":{"status":"ok"}})"}) {
     EXPECT_FALSE(testing::Script::parse(text)) << text;
   }
 }

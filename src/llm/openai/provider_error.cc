@@ -22,7 +22,9 @@ struct Said {
 
 Said read_error_value(const json::Value& error) {
   if (const std::string* text = error.as_string()) return Said{.message = *text};
-  Said said{.message = error.string_or("message"), .type = error.string_or("type"), .code = error.string_or("code")};
+  Said said{.message = error.string_or("message"),
+            .type = error.string_or("type"),
+            .code = error.string_or("code")};
   if (said.message.empty()) said.message = error.string_or("detail");
   const std::int64_t number = error.int_or("code", error.int_or("status", 0));
   if (number >= 400 && number <= 599) said.status = static_cast<int>(number);
@@ -44,23 +46,33 @@ bool about_context_length(const Said& said) {
   if (said.code == "context_length_exceeded" || said.type == "exceed_context_size_error") return true;
   const std::string text = strings::lower(said.message);
   static constexpr std::array<std::string_view, 9> kSigns{
-      "context length", "context window",  "context size",      "prompt is too long",   "prompt too long",
-      "too many tokens", "input is too long", "reduce the length", "maximum number of tokens"};
+      "context length",     "context window",    "context size",
+      "prompt is too long", "prompt too long",   "too many tokens",
+      "input is too long",  "reduce the length", "maximum number of tokens"};
   return std::ranges::any_of(kSigns, [&text](std::string_view sign) { return text.contains(sign); });
 }
 
-bool about_quota(const Said& said) { return said.code == "insufficient_quota" || said.type == "insufficient_quota"; }
+bool about_quota(const Said& said) {
+  return said.code == "insufficient_quota" || said.type == "insufficient_quota";
+}
 
 Code code_of_status(int status) {
   switch (status) {
-    case 401: return Code::kUnauthenticated;
+    case 401:
+      return Code::kUnauthenticated;
     case 402:
-    case 403: return Code::kPermissionDenied;
-    case 404: return Code::kNotFound;
-    case 408: return Code::kTimeout;
-    case 413: return Code::kTooLarge;
-    case 429: return Code::kRateLimited;
-    default: return status >= 400 && status < 500 ? Code::kInvalidArgument : Code::kUpstream;
+    case 403:
+      return Code::kPermissionDenied;
+    case 404:
+      return Code::kNotFound;
+    case 408:
+      return Code::kTimeout;
+    case 413:
+      return Code::kTooLarge;
+    case 429:
+      return Code::kRateLimited;
+    default:
+      return status >= 400 && status < 500 ? Code::kInvalidArgument : Code::kUpstream;
   }
 }
 
@@ -86,16 +98,21 @@ Code code_of_words(const Said& said) {
 
 std::string_view next_step(Code code) {
   switch (code) {
-    case Code::kUnauthenticated: return "; check llm.api_key";
-    case Code::kPermissionDenied: return "; check the account of llm.api_key";
-    case Code::kNotFound: return "; check llm.model and llm.base_url";
-    default: return "";
+    case Code::kUnauthenticated:
+      return "; check llm.api_key";
+    case Code::kPermissionDenied:
+      return "; check the account of llm.api_key";
+    case Code::kNotFound:
+      return "; check llm.model and llm.base_url";
+    default:
+      return "";
   }
 }
 
 // What the provider said, fit for an error: masked before it is cut, so that no part of a secret is left at the cut.
 std::string one_line(const ErrorContext& context, std::string text) {
-  for (const std::string& secret : context.secrets) text = strings::replace_all(std::move(text), secret, "[redacted]");
+  for (const std::string& secret : context.secrets)
+    text = strings::replace_all(std::move(text), secret, "[redacted]");
   text = utf8::sanitize(text);
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20) c = ' ';
@@ -106,7 +123,8 @@ std::string one_line(const ErrorContext& context, std::string text) {
 Error make_error(const ErrorContext& context, Code code, const Said& said, std::string_view what) {
   const std::string message = one_line(context, said.message);
   Error error{.code = code,
-              .message = fmt::format("{} {}{}{}{}", context.server, what, message.empty() ? "" : ": ", message, next_step(code))};
+              .message = fmt::format("{} {}{}{}{}", context.server, what, message.empty() ? "" : ": ",
+                                     message, next_step(code))};
   if (code == Code::kInvalidArgument || code == Code::kTooLarge) {
     if (about_context_length(said)) error.with("reason", "context_length");
   } else if (code == Code::kNotFound) {
@@ -167,7 +185,8 @@ std::optional<milliseconds> retry_after(const net::Headers& headers, UnixMs now)
   return milliseconds(std::max<UnixMs>(0, *date - now));
 }
 
-Error from_response(const ErrorContext& context, int status, const net::Headers& headers, std::string_view body, UnixMs now) {
+Error from_response(const ErrorContext& context, int status, const net::Headers& headers,
+                    std::string_view body, UnixMs now) {
   const Said said = read_body(body);
   Code code = code_of_status(status);
   std::string what = fmt::format("answered {} {}", status, net::reason_phrase(status));

@@ -14,12 +14,13 @@ namespace chela::llm::openai {
 
 // What errors of one server may say and must not say.
 struct ErrorContext {
-  std::string server;                 // host and port, for messages
-  std::vector<std::string> secrets;   // values that providers like to quote
+  std::string server;                // host and port, for messages
+  std::vector<std::string> secrets;  // values that providers like to quote
 };
 
 // The error of an answer whose status is not 200.
-Error from_response(const ErrorContext& context, int status, const net::Headers& headers, std::string_view body, UnixMs now);
+Error from_response(const ErrorContext& context, int status, const net::Headers& headers,
+                    std::string_view body, UnixMs now);
 
 // The error of an error object that came where an answer was expected: {"message","type","code"}, or just a text.
 Error from_error_value(const ErrorContext& context, const json::Value& error);

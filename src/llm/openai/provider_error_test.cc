@@ -17,9 +17,10 @@ Error error_of(int status, std::string_view body, const net::Headers& headers = 
 
 TEST(ProviderError, StatusGivesTheCode) {
   const std::vector<std::pair<int, Code>> codes{
-      {400, Code::kInvalidArgument}, {401, Code::kUnauthenticated}, {402, Code::kPermissionDenied}, {403, Code::kPermissionDenied},
-      {404, Code::kNotFound},        {408, Code::kTimeout},         {413, Code::kTooLarge},         {422, Code::kInvalidArgument},
-      {429, Code::kRateLimited},     {500, Code::kUpstream},        {503, Code::kUpstream},         {529, Code::kUpstream},
+      {400, Code::kInvalidArgument},  {401, Code::kUnauthenticated}, {402, Code::kPermissionDenied},
+      {403, Code::kPermissionDenied}, {404, Code::kNotFound},        {408, Code::kTimeout},
+      {413, Code::kTooLarge},         {422, Code::kInvalidArgument}, {429, Code::kRateLimited},
+      {500, Code::kUpstream},         {503, Code::kUpstream},        {529, Code::kUpstream},
       {302, Code::kUpstream}};
   for (const auto& [status, code] : codes) {
     const Error error = error_of(status, R"({"error":{"message":"so it is","type":"t","code":null}})");
@@ -35,16 +36,20 @@ TEST(ProviderError, AnyBodyWillDo) {
   EXPECT_EQ(error_of(500, "plain\nwords").message, "api:443 answered 500 Internal Server Error: plain words");
   EXPECT_EQ(error_of(500, "<html><body>x").message, "api:443 answered 500 Internal Server Error");
   EXPECT_EQ(error_of(500, R"({"error":"text"})").message, "api:443 answered 500 Internal Server Error: text");
-  EXPECT_EQ(error_of(500, R"({"message":"flat"})").message, "api:443 answered 500 Internal Server Error: flat");
-  EXPECT_EQ(error_of(500, R"([{"error":{"message":"listed"}}])").message, "api:443 answered 500 Internal Server Error: listed");
-  EXPECT_EQ(error_of(500, R"({"detail":"detailed"})").message, "api:443 answered 500 Internal Server Error: detailed");
+  EXPECT_EQ(error_of(500, R"({"message":"flat"})").message,
+            "api:443 answered 500 Internal Server Error: flat");
+  EXPECT_EQ(error_of(500, R"([{"error":{"message":"listed"}}])").message,
+            "api:443 answered 500 Internal Server Error: listed");
+  EXPECT_EQ(error_of(500, R"({"detail":"detailed"})").message,
+            "api:443 answered 500 Internal Server Error: detailed");
   const Error long_one = error_of(500, std::string(50'000, 'x') + "\xff");
   EXPECT_LT(long_one.message.size(), kMaxProviderMessageBytes + 100);
   EXPECT_TRUE(utf8::valid(error_of(500, "a\xff").message));
 }
 
 TEST(ProviderError, NeverShowsTheKey) {
-  for (const std::string_view body : {R"({"error":{"message":"Incorrect API key sk-very-secret"}})", "key sk-very-secret!"}) {
+  for (const std::string_view body :
+       {R"({"error":{"message":"Incorrect API key sk-very-secret"}})", "key sk-very-secret!"}) {
     const Error error = error_of(401, body);
     EXPECT_EQ(error.message.find("sk-very"), std::string::npos);
     EXPECT_NE(error.message.find("[redacted]"), std::string::npos);
@@ -64,12 +69,14 @@ TEST(ProviderError, SeesWhenThePromptIsTooLong) {
        }) {
     EXPECT_EQ(error_of(400, body).detail("reason"), "context_length") << body;
   }
-  EXPECT_EQ(error_of(413, R"({"error":{"message":"prompt is too long"}})").detail("reason"), "context_length");
+  EXPECT_EQ(error_of(413, R"({"error":{"message":"prompt is too long"}})").detail("reason"),
+            "context_length");
   EXPECT_EQ(error_of(400, R"({"error":{"message":"bad temperature"}})").detail("reason"), "");
 }
 
 TEST(ProviderError, AnEmptyAccountIsNotRetried) {
-  const Error error = error_of(429, R"({"error":{"message":"x","type":"insufficient_quota","code":"insufficient_quota"}})");
+  const Error error =
+      error_of(429, R"({"error":{"message":"x","type":"insufficient_quota","code":"insufficient_quota"}})");
   EXPECT_EQ(error.code, Code::kRateLimited);
   EXPECT_EQ(error.detail("retry"), "no");
 }
@@ -84,7 +91,8 @@ TEST(RetryAfter, SecondsMillisecondsAndDates) {
   EXPECT_EQ(after({{"retry-after-ms", "250"}, {"Retry-After", "20"}}), 250ms);
   EXPECT_EQ(after({{"Retry-After", "Sun, 06 Nov 1994 08:49:37 GMT"}}), 5s);
   EXPECT_EQ(after({{"Retry-After", "Sun, 06 Nov 1994 08:49:00 GMT"}}), 0ms);
-  for (const std::string bad : {"", "-1", "soon", "1e3", "1.x", "99999999999999999999", "Sun, 06 Foo 1994 08:49:37 GMT"}) {
+  for (const std::string bad :
+       {"", "-1", "soon", "1e3", "1.x", "99999999999999999999", "Sun, 06 Foo 1994 08:49:37 GMT"}) {
     EXPECT_EQ(after({{"Retry-After", bad}}), std::nullopt) << bad;
   }
   EXPECT_EQ(after({}), std::nullopt);

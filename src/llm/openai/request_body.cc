@@ -31,12 +31,14 @@ class Orderer {
  private:
   static Message as_user_text(Message message) {
     const std::string_view name = message.name.empty() ? "a tool" : std::string_view(message.name);
-    return Message{.role = Role::kUser, .content = fmt::format("[Earlier result of {}]\n{}", name, message.content)};
+    return Message{.role = Role::kUser,
+                   .content = fmt::format("[Earlier result of {}]\n{}", name, message.content)};
   }
 
   void close() {
     for (std::string& id : open_) {
-      out_.push_back(Message{.role = Role::kTool, .content = std::string(kNoResult), .tool_call_id = std::move(id)});
+      out_.push_back(
+          Message{.role = Role::kTool, .content = std::string(kNoResult), .tool_call_id = std::move(id)});
     }
     open_.clear();
   }

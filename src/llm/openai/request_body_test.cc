@@ -16,12 +16,14 @@ Message asking(std::initializer_list<std::string> ids) {
 }
 
 TEST(WellOrdered, LeavesAProperConversationAlone) {
-  const std::vector<Message> proper{user("hi"), asking({"a", "b"}), tool("b", "2"), tool("a", "1"), user("more")};
+  const std::vector<Message> proper{user("hi"), asking({"a", "b"}), tool("b", "2"), tool("a", "1"),
+                                    user("more")};
   EXPECT_EQ(well_ordered(proper), proper);
 }
 
 TEST(WellOrdered, OrphansBecomeUserTextAndMissingResultsAreFilledIn) {
-  const std::vector<Message> got = well_ordered({tool("x", "old"), asking({"a", "b"}), tool("a", "1"), tool("a", "again"), user("go")});
+  const std::vector<Message> got =
+      well_ordered({tool("x", "old"), asking({"a", "b"}), tool("a", "1"), tool("a", "again"), user("go")});
   ASSERT_EQ(got.size(), 6u);
   EXPECT_EQ(got[0].role, Role::kUser);
   EXPECT_EQ(got[0].content, "[Earlier result of time]\nold");
@@ -38,9 +40,10 @@ TEST(RequestBody, AsksForAStreamWithUsage) {
   request.extra.set("stream", false);
   request.extra.set("user", "u");
   const Endpoint compatible = *Endpoint::from_base_url("http://localhost:1");
-  EXPECT_EQ(request_body(request, compatible),
-            R"({"model":"m","messages":[{"role":"user","content":"hi"}],"max_tokens":5,"user":"u","stream":true,)"
-            R"("stream_options":{"include_usage":true}})");
+  EXPECT_EQ(
+      request_body(request, compatible),
+      R"({"model":"m","messages":[{"role":"user","content":"hi"}],"max_tokens":5,"user":"u","stream":true,)"
+      R"("stream_options":{"include_usage":true}})");
   const Endpoint openai = *Endpoint::from_base_url("https://api.openai.com/v1");
   EXPECT_NE(request_body(request, openai).find(R"("max_completion_tokens":5)"), std::string::npos);
   EXPECT_EQ(request_body(request, openai).find(R"("max_tokens")"), std::string::npos);

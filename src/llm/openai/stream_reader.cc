@@ -12,7 +12,8 @@ StreamReader::StreamReader(ErrorContext errors, DeltaSink sink)
 Result<> StreamReader::feed(std::string_view bytes) {
   if (form_ == Form::kUndecided) {
     // Gateways that keep a connection alive send white space before the answer.
-    while (!bytes.empty() && (bytes[0] == ' ' || bytes[0] == '\n' || bytes[0] == '\r' || bytes[0] == '\t')) bytes.remove_prefix(1);
+    while (!bytes.empty() && (bytes[0] == ' ' || bytes[0] == '\n' || bytes[0] == '\r' || bytes[0] == '\t'))
+      bytes.remove_prefix(1);
     if (bytes.empty()) return {};
     form_ = bytes[0] == '{' ? Form::kWhole : Form::kEvents;
   }
@@ -24,7 +25,8 @@ Result<> StreamReader::feed(std::string_view bytes) {
 
 Result<> StreamReader::feed_events(std::string_view bytes) {
   const Result<std::vector<net::SseEvent>> events = events_.feed(bytes);
-  if (!events) return fail(Code::kUpstream, "{} sent a broken stream: {}", errors_.server, events.error().message);
+  if (!events)
+    return fail(Code::kUpstream, "{} sent a broken stream: {}", errors_.server, events.error().message);
   for (const net::SseEvent& event : *events) {
     if (done_) return {};
     if (Result<> read = on_event(event); !read) return read;
@@ -51,7 +53,9 @@ Result<> StreamReader::on_event(const net::SseEvent& event) {
 
 Result<json::Value> StreamReader::parse(std::string_view text) const {
   Result<json::Value> value = utf8::valid(text) ? json::parse(text) : json::parse(utf8::sanitize(text));
-  if (!value) return fail(Code::kUpstream, "{} sent something that is no JSON: {}", errors_.server, value.error().message);
+  if (!value)
+    return fail(Code::kUpstream, "{} sent something that is no JSON: {}", errors_.server,
+                value.error().message);
   return value;
 }
 
@@ -67,7 +71,8 @@ Result<Answer> StreamReader::finish() {
     if (!completion) return fail(completion.error());
     const Result<Delta> delta = builder_.add_whole(*completion);
     if (!delta) return fail(delta.error());
-    if (!builder_.started()) return fail(Code::kUpstream, "{} sent an answer without choices", errors_.server);
+    if (!builder_.started())
+      return fail(Code::kUpstream, "{} sent an answer without choices", errors_.server);
     pass_on(*delta);
   } else if (!builder_.finished() && !(done_ && builder_.started())) {
     return fail(Code::kUpstream, "{} {}", errors_.server,
@@ -75,7 +80,8 @@ Result<Answer> StreamReader::finish() {
   }
   Answer answer = builder_.take();
   // A server that says [DONE] without a reason has simply stopped.
-  if (!builder_.finished() && answer.finish_reason == FinishReason::kUnknown) answer.finish_reason = FinishReason::kStop;
+  if (!builder_.finished() && answer.finish_reason == FinishReason::kUnknown)
+    answer.finish_reason = FinishReason::kStop;
   return answer;
 }
 

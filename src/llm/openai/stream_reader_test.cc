@@ -43,8 +43,12 @@ std::string sse(std::initializer_list<std::string_view> chunks) {
   return out;
 }
 
-std::string delta(std::string_view fields) { return fmt::format(R"({{"choices":[{{"index":0,"delta":{{{}}}}}]}})", fields); }
-std::string calls(std::string_view fragments) { return delta(fmt::format(R"("tool_calls":[{}])", fragments)); }
+std::string delta(std::string_view fields) {
+  return fmt::format(R"({{"choices":[{{"index":0,"delta":{{{}}}}}]}})", fields);
+}
+std::string calls(std::string_view fragments) {
+  return delta(fmt::format(R"("tool_calls":[{}])", fragments));
+}
 const std::string kStop = R"({"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]})";
 
 std::vector<ToolCall> calls_of(std::initializer_list<std::string> chunks) {
@@ -53,16 +57,18 @@ std::vector<ToolCall> calls_of(std::initializer_list<std::string> chunks) {
   body += sse({kStop, "[DONE]"});
   Read got = read(body);
   EXPECT_TRUE(got.answer) << got.answer.error().text();
-  if (got.answer && !got.answer->tool_calls.empty()) EXPECT_EQ(got.answer->finish_reason, FinishReason::kToolCalls);
+  if (got.answer && !got.answer->tool_calls.empty())
+    EXPECT_EQ(got.answer->finish_reason, FinishReason::kToolCalls);
   return got.answer ? got.answer->tool_calls : std::vector<ToolCall>{};
 }
 
 TEST(StreamReader, ReadsTextReasoningUsageAndModel) {
   const Read got = read(sse(
-      {R"({"model":"m-1","choices":[{"index":0,"delta":{"role":"assistant","content":""}}]})", delta(R"("reasoning_content":"hm")"),
-       delta(R"("reasoning":", so")"), delta(R"("content":"Hel")"), delta(R"("content":"lo")"),
-       R"({"choices":[{"index":0,"delta":{},"finish_reason":"length"}]})",
-       R"({"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":8}}})", "[DONE]"}));
+      {R"({"model":"m-1","choices":[{"index":0,"delta":{"role":"assistant","content":""}}]})",
+       delta(R"("reasoning_content":"hm")"), delta(R"("reasoning":", so")"), delta(R"("content":"Hel")"),
+       delta(R"("content":"lo")"), R"({"choices":[{"index":0,"delta":{},"finish_reason":"length"}]})",
+       R"({"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":8}}})",
+       "[DONE]"}));
   ASSERT_TRUE(got.answer);
   EXPECT_EQ(got.answer->text, "Hello");
   EXPECT_EQ(got.streamed, "Hello");
@@ -75,12 +81,18 @@ TEST(StreamReader, ReadsTextReasoningUsageAndModel) {
 }
 
 TEST(StreamReader, ParallelCallsComeInFragments) {
-  const std::vector<ToolCall> want{{"c1", "get_weather", R"({"city":"Bern"})"}, {"c2", "time", R"({"zone":"UTC"})"}};
-  EXPECT_EQ(calls_of({calls(R"({"index":0,"id":"c1","function":{"name":"get_"}})"), calls(R"({"index":0,"function":{"name":"weather"}})"),
-                      calls(R"({"index":1,"id":"c2","function":{"name":"time","arguments":""}})"),
-                      calls(R"({"index":0,"function":{"arguments":"{\"city\":"}},{"index":1,"function":{"arguments":"{\"zone\":"}})"),
-                      calls(R"({"index":1,"function":{"arguments":"\"UTC\"}"}},{"index":0,"function":{"arguments":"\"Bern\"}"}})")}),
-            want);
+  const std::vector<ToolCall> want{{"c1", "get_weather", R"({"city":"Bern"})"},
+                                   {"c2", "time", R"({"zone":"UTC"})"}};
+  EXPECT_EQ(
+      calls_of(
+          {calls(R"({"index":0,"id":"c1","function":{"name":"get_"}})"),
+           calls(R"({"index":0,"function":{"name":"weather"}})"),
+           calls(R"({"index":1,"id":"c2","function":{"name":"time","arguments":""}})"),
+           calls(
+               R"({"index":0,"function":{"arguments":"{\"city\":"}},{"index":1,"function":{"arguments":"{\"zone\":"}})"),
+           calls(
+               R"({"index":1,"function":{"arguments":"\"UTC\"}"}},{"index":0,"function":{"arguments":"\"Bern\"}"}})")}),
+      want);
 }
 
 TEST(StreamReader, CallsOfServersWithAnAccent) {
@@ -91,8 +103,10 @@ TEST(StreamReader, CallsOfServersWithAnAccent) {
                       calls(R"({"index":1,"id":"c2","function":{"name":"b","arguments":"{}"}})")}),
             want);
   // No index, told apart by id.
-  EXPECT_EQ(calls_of({calls(R"({"id":"c1","function":{"name":"a"}})"), calls(R"({"id":"c2","function":{"name":"b"}})"),
-                      calls(R"({"id":"c1","function":{"arguments":"{\"x\":1}"}})"), calls(R"({"id":"c2","function":{"arguments":"{}"}})")}),
+  EXPECT_EQ(calls_of({calls(R"({"id":"c1","function":{"name":"a"}})"),
+                      calls(R"({"id":"c2","function":{"name":"b"}})"),
+                      calls(R"({"id":"c1","function":{"arguments":"{\"x\":1}"}})"),
+                      calls(R"({"id":"c2","function":{"arguments":"{}"}})")}),
             want);
   // All with index 0; arguments as an object; no arguments at all.
   EXPECT_EQ(calls_of({calls(R"({"index":0,"id":"c1","function":{"name":"a","arguments":{"x":1}}})"),
@@ -100,33 +114,44 @@ TEST(StreamReader, CallsOfServersWithAnAccent) {
             want);
   // Neither index nor id.
   const std::vector<ToolCall> nameless{{"", "a", R"({"x":1})"}, {"", "b", "{}"}};
-  EXPECT_EQ(calls_of({calls(R"({"function":{"name":"a","arguments":"{\"x\":1}"}},{"function":{"name":"b","arguments":"{}"}})")}), nameless);
-  EXPECT_EQ(calls_of({calls(R"({"function":{"name":"a","arguments":"{\"x\""}})"), calls(R"({"function":{"arguments":":1}"}})"),
+  EXPECT_EQ(
+      calls_of({calls(
+          R"({"function":{"name":"a","arguments":"{\"x\":1}"}},{"function":{"name":"b","arguments":"{}"}})")}),
+      nameless);
+  EXPECT_EQ(calls_of({calls(R"({"function":{"name":"a","arguments":"{\"x\""}})"),
+                      calls(R"({"function":{"arguments":":1}"}})"),
                       calls(R"({"function":{"name":"b","arguments":"{}"}})")}),
             nameless);
   // A single object, without the wrapper; an index that is far away.
-  EXPECT_EQ(calls_of({delta(R"("tool_calls":{"index":999999999999,"id":"c1","name":"a","arguments":{"x":1}})")}),
-            (std::vector<ToolCall>{{"c1", "a", R"({"x":1})"}}));
+  EXPECT_EQ(
+      calls_of({delta(R"("tool_calls":{"index":999999999999,"id":"c1","name":"a","arguments":{"x":1}})")}),
+      (std::vector<ToolCall>{{"c1", "a", R"({"x":1})"}}));
   // A fragment that says nothing is no call.
   EXPECT_EQ(calls_of({calls(R"({"index":0})"), calls("7")}), std::vector<ToolCall>{});
 }
 
 TEST(StreamReader, OtherForms) {
-  const Read whole = read("\n \n" R"({"model":"m","choices":[{"message":{"content":"Hi","tool_calls":[)"
-                          R"({"id":"1","function":{"name":"f","arguments":"{}"}},{"id":"1","function":{"name":"f","arguments":""}}]},)"
-                          R"("finish_reason":"tool_calls"}],"usage":{"prompt_tokens":1,"completion_tokens":2}})");
+  const Read whole = read(
+      "\n \n"
+      R"({"model":"m","choices":[{"message":{"content":"Hi","tool_calls":[)"
+      R"({"id":"1","function":{"name":"f","arguments":"{}"}},{"id":"1","function":{"name":"f","arguments":""}}]},)"
+      R"("finish_reason":"tool_calls"}],"usage":{"prompt_tokens":1,"completion_tokens":2}})");
   ASSERT_TRUE(whole.answer);
   EXPECT_EQ(whole.answer->text, "Hi");
   EXPECT_EQ(whole.streamed, "Hi");
   EXPECT_EQ(whole.answer->tool_calls, (std::vector<ToolCall>{{"1", "f", "{}"}, {"1", "f", "{}"}}));
-  const Read parts = read(sse({delta(R"("content":[{"type":"thinking","thinking":[{"type":"text","text":"t"}]},{"type":"text","text":"x"}])"), kStop}));
+  const Read parts = read(sse(
+      {delta(
+           R"("content":[{"type":"thinking","thinking":[{"type":"text","text":"t"}]},{"type":"text","text":"x"}])"),
+       kStop}));
   ASSERT_TRUE(parts.answer);  // [DONE] is missing, the finish reason is there
   EXPECT_EQ(parts.answer->text, "x");
   EXPECT_EQ(parts.answer->reasoning, "t");
   const Read no_reason = read(sse({delta(R"("content":"x")"), "[DONE]"}));
   ASSERT_TRUE(no_reason.answer);
   EXPECT_EQ(no_reason.answer->finish_reason, FinishReason::kStop);
-  const Read other_choice = read(sse({R"({"choices":[{"index":1,"delta":{"content":"no"}}]})", delta(R"("content":"yes")"), kStop}));
+  const Read other_choice = read(
+      sse({R"({"choices":[{"index":1,"delta":{"content":"no"}}]})", delta(R"("content":"yes")"), kStop}));
   ASSERT_TRUE(other_choice.answer);
   EXPECT_EQ(other_choice.answer->text, "yes");
 }
@@ -138,9 +163,10 @@ TEST(StreamReader, InvalidBytesBecomeReplacementCharacters) {
 }
 
 TEST(StreamReader, CutsAndGarbageAreUpstreamErrors) {
-  for (const std::string& body : {std::string(), sse({delta(R"("content":"x")")}), sse({"[DONE]"}), sse({"{nonsense"}), sse({"7"}),
-                                  std::string("<html>down</html>"), std::string(R"({"choices":[{"mess)"), std::string("{}"),
-                                  sse({R"({"choices":[{"index":0,"delta":{},"finish_reason":"error"}]})"})}) {
+  for (const std::string& body :
+       {std::string(), sse({delta(R"("content":"x")")}), sse({"[DONE]"}), sse({"{nonsense"}), sse({"7"}),
+        std::string("<html>down</html>"), std::string(R"({"choices":[{"mess)"), std::string("{}"),
+        sse({R"({"choices":[{"index":0,"delta":{},"finish_reason":"error"}]})"})}) {
     const Read got = read(body);
     ASSERT_FALSE(got.answer) << body;
     EXPECT_EQ(got.answer.error().code, Code::kUpstream) << body;
@@ -149,20 +175,24 @@ TEST(StreamReader, CutsAndGarbageAreUpstreamErrors) {
 }
 
 TEST(StreamReader, ErrorObjectsInsideTheStream) {
-  const auto error = [](std::string_view text) { return read(sse({delta(R"("content":"x")"), text})).answer.error(); };
+  const auto error = [](std::string_view text) {
+    return read(sse({delta(R"("content":"x")"), text})).answer.error();
+  };
   EXPECT_EQ(error(R"({"error":{"message":"slow down","code":429}})").code, Code::kRateLimited);
   EXPECT_EQ(error(R"({"error":{"message":"over","type":"overloaded_error"}})").code, Code::kUpstream);
   EXPECT_EQ(error(R"({"error":"just text"})").message, "test:80 reported an error: just text");
   const Error context = error(R"({"error":{"message":"x","code":"context_length_exceeded"}})");
   EXPECT_EQ(context.code, Code::kInvalidArgument);
   EXPECT_EQ(context.detail("reason"), "context_length");
-  const Read named = read("event: error\ndata: {\"message\":\"bad key sk-very-secret\",\"type\":\"authentication_error\"}\n\n");
+  const Read named = read(
+      "event: error\ndata: {\"message\":\"bad key sk-very-secret\",\"type\":\"authentication_error\"}\n\n");
   EXPECT_EQ(named.answer.error().code, Code::kUnauthenticated);
   EXPECT_EQ(named.answer.error().message.find("sk-very-secret"), std::string::npos);
 }
 
 TEST(StreamReader, RefusesAnAnswerThatIsTooLarge) {
-  const std::string piece = fmt::format("data: {}\n\n", delta(fmt::format(R"("content":"{}")", std::string(1024 * 1024, 'x'))));
+  const std::string piece =
+      fmt::format("data: {}\n\n", delta(fmt::format(R"("content":"{}")", std::string(1024 * 1024, 'x'))));
   StreamReader reader(kErrors, {});
   Result<> fed;
   size_t pieces = 0;
@@ -176,7 +206,8 @@ TEST(StreamReader, RefusesAnAnswerThatIsTooLarge) {
   // A flood of empty calls, and one whole document.
   StreamReader flood(kErrors, {});
   fed = {};
-  for (int i = 0; fed && i < 100'000; ++i) fed = flood.feed(fmt::format("data: {}\n\n", calls(fmt::format(R"({{"index":{}}})", i))));
+  for (int i = 0; fed && i < 100'000; ++i)
+    fed = flood.feed(fmt::format("data: {}\n\n", calls(fmt::format(R"({{"index":{}}})", i))));
   EXPECT_FALSE(fed);
   EXPECT_FALSE(read("{\"a\":\"" + std::string(kMaxModelAnswerBytes, 'x') + "\"}").answer);
 }
@@ -186,8 +217,8 @@ TEST(StreamReader, HowTheBytesAreCutDoesNotMatter) {
       ": comment\r\n\r\n" +
       sse({delta("\"content\":\"h\u00e9llo \U0001F99E\""), delta(R"("reasoning":"\u00fc")"),
            calls(R"({"index":0,"id":"c1","function":{"name":"f","arguments":"{\"\u20ac\":"}})"),
-           calls(R"({"index":0,"function":{"arguments":"1}"}})"), delta(R"("content":" \ud83e\udd9e.")"), kStop,
-           R"({"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":4}})", "[DONE]"});
+           calls(R"({"index":0,"function":{"arguments":"1}"}})"), delta(R"("content":" \ud83e\udd9e.")"),
+           kStop, R"({"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":4}})", "[DONE]"});
   const Read whole = read(body);
   ASSERT_TRUE(whole.answer);
   ASSERT_EQ(whole.answer->text, "h\u00e9llo \U0001F99E \U0001F99E.");
