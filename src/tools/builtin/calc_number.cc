@@ -196,6 +196,7 @@ bool Number::less_than(const Number& other) const {
 }
 
 std::string Number::text() const {
+  if (is_zero()) return "0";  // also for a negative zero
   if (!exact()) return fmt::format("{:.15g}", std::get<long double>(value_));
   if (const std::optional<unsigned> digits = fraction_digits(fraction())) return decimal_text(fraction(), *digits);
   return fmt::format("{:.16g}", approximation());
