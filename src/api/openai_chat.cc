@@ -1,0 +1,126 @@
+#include "api/openai_chat.h"
+
+#include <algorithm>
+
+#include "api/openai_errors.h"
+#include "api/operations.h"
+#include "api/schema_text.h"
+#include "base/strings.h"
+#include "obs/log.h"
+
+namespace chela::api {
+namespace {
+
+using json::Value;
+using op::CallContext;
+
+constexpr std::string_view kAgentModel = "chela";
+
+Task<Result<Value>> chat(const Services& services, CallContext context, Value args, op::EventSink& sink) {
+  Result<ChatRequest> request = parse_chat_request(args);
+  if (!request) co_return fail(request.error());
+  if (agent_of_model(request->request.model)) {
+    co_return co_await agent_chat(services, std::move(context), std::move(*request), sink);
+  }
+  co_return co_await direct_chat(services, std::move(context), std::move(*request), sink);
+}
+
+// Agents first; then what the provider offers. A provider that cannot be asked hides only its own models.
+Task<std::vector<std::string>> model_names(const Services& services, std::stop_token stop) {
+  std::vector<std::string> names{std::string(kAgentModel)};
+  for (const std::string& agent : services.engine->agents())
+    names.push_back(fmt::format("{}/{}", kAgentModel, agent));
+  const Result<std::vector<std::string>> offered = co_await services.provider_for("").models(stop);
+  if (!offered)
+    log::warn("api", "the provider's models cannot be listed", {{"error", offered.error().text()}});
+  std::vector<std::string> others = offered.value_or(std::vector<std::string>{});
+  if (others.empty() && !services.models.model.empty()) others.push_back(services.models.model);
+  for (std::string& each : others) {
+    if (std::find(names.begin(), names.end(), each) == names.end()) names.push_back(std::move(each));
+  }
+  co_return names;
+}
+
+Value model_view(const Services& services, const std::string& id) {
+  const bool ours = agent_of_model(id).has_value();
+  return Value::object({{"id", id},
+                        {"object", "model"},
+                        {"created", services.status().started_at / 1000},
+                        {"owned_by", ours ? std::string(kAgentModel) : services.models.backend}});
+}
+
+Task<Result<Value>> list_models(const Services& services, CallContext context) {
+  Value data = Value::array();
+  for (const std::string& id : co_await model_names(services, context.stop))
+    data.push_back(model_view(services, id));
+  co_return Value::object({{"object", "list"}, {"data", std::move(data)}});
+}
+
+Task<Result<Value>> show_model(const Services& services, CallContext context, std::string id) {
+  const std::vector<std::string> names = co_await model_names(services, context.stop);
+  if (std::find(names.begin(), names.end(), id) == names.end()) co_return no_such_model(id);
+  co_return model_view(services, id);
+}
+
+op::Route v1(std::string method, std::string path) {
+  op::Route out = route(std::move(method), std::move(path));
+  out.envelope = op::Envelope::kOpenAi;
+  return out;
+}
+
+}  // namespace
+
+std::optional<std::string> agent_of_model(std::string_view model) {
+  if (model == kAgentModel) return "";
+  if (!model.starts_with(kAgentModel) || model.substr(kAgentModel.size(), 1) != "/") return std::nullopt;
+  return std::string(model.substr(kAgentModel.size() + 1));
+}
+
+AnswerHead new_head(const Services& services, std::string model) {
+  return AnswerHead{.id = "chatcmpl-" + strings::replace_all(services.ids->next(), "-", ""),
+                    .created = services.loop->clock().now() / 1000,
+                    .model = std::move(model)};
+}
+
+// The schemas are loose: what is wrong with a request is said in OpenAI's way, by parse_chat_request().
+Result<> add_openai(op::Registry& registry, const Services& services) {
+  const Services* s = &services;
+  op::Operation chatting{.id = "openai::chat",
+                         .help =
+                             "Chat completions as OpenAI defines them. The model 'chela' (or "
+                             "'chela/<agent>') is the agent; any other is the model itself.",
+                         .in = schema(R"({"type": "object", "properties": {
+        "model": {"description": "chela, chela/<agent>, or a model"},
+        "messages": {"description": "an array of messages with role and content"},
+        "stream": {"description": "true: chunks as server-sent events"}, "stream_options": {}, "tools": {}, "tool_choice": {},
+        "temperature": {}, "max_tokens": {}, "metadata": {"description": "thread_id: the thread to go on with"}}})"),
+                         .out = schema(R"({"type": "object"})"),
+                         .permission = "chat:write",
+                         .kind = op::Kind::kEvents,
+                         .routes = {v1("POST", "/v1/chat/completions")},
+                         .handler = [s](CallContext c, Value a, op::EventSink& sink) {
+                           return chat(*s, std::move(c), std::move(a), sink);
+                         }};
+  op::Operation listing{
+      .id = "openai::models",
+      .help = "The agents and models that chat completions accept.",
+      .in = no_input(),
+      .out = schema(
+          R"({"type": "object", "properties": {"data": {"type": "array", "items": {"type": "object"}}}})"),
+      .permission = "chat:read",
+      .routes = {v1("GET", "/v1/models")},
+      .idempotent = op::Idempotent::kYes,
+      .handler = [s](CallContext c, Value) { return list_models(*s, std::move(c)); }};
+  op::Operation showing{
+      .id = "openai::model",
+      .help = "One of the models.",
+      .in = schema(R"({"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}}})"),
+      .out = schema(R"({"type": "object"})"),
+      .permission = "chat:read",
+      .routes = {v1("GET", "/v1/models/{id}")},
+      .idempotent = op::Idempotent::kYes,
+      .handler = [s](CallContext c, Value a) { return show_model(*s, std::move(c), a.string_or("id")); }};
+  return add_all(registry, {chatting, listing, showing});
+}
+
+}  // namespace chela::api

@@ -1,0 +1,228 @@
+#include "api/api_test_fixture.h"
+
+namespace chela::api {
+namespace {
+
+using agent::TurnState;
+using testing::FakeEngine;
+
+class OpenAiChat : public ApiTest {
+ protected:
+  Result<json::Value> chat(std::string_view body,
+                           std::map<std::string, std::string, std::less<>> headers = {}) {
+    return call("openai::chat", body, std::move(headers));
+  }
+  static std::string content(const json::Value& answer) {
+    return answer.find("choices")->as_array()->at(0).find("message")->string_or("content");
+  }
+  static std::string finish(const json::Value& answer) {
+    return answer.find("choices")->as_array()->at(0).string_or("finish_reason");
+  }
+};
+
+TEST_F(OpenAiChat, ANewConversationGetsAThreadWithItsHistory) {
+  engine_.script.push_back(
+      {.outcome = {.state = TurnState::kCompleted, .reply = "5", .visible = "5", .usage = {10, 2, 4}}});
+  const auto answer = chat(R"({"model": "chela", "messages": [{"role": "system", "content": "be brief"},
+    {"role": "user", "content": "1+1?"}, {"role": "assistant", "content": "2"}, {"role": "user", "content": "2+3?"}],
+    "tools": [{"type": "function", "function": {"name": "mine"}}], "temperature": 0})");
+  ASSERT_TRUE(answer) << answer.error().text();
+  ASSERT_EQ(engine_.sent.size(), 1u);
+  const agent::Inbound& in = engine_.sent[0];
+  EXPECT_EQ(in.channel, "v1");
+  EXPECT_EQ(in.thread_id, "thread-1");
+  EXPECT_EQ(in.content, "2+3?");
+  EXPECT_EQ(in.client_system, "be brief");
+  EXPECT_EQ(in.history.size(), 2u);
+  EXPECT_EQ(in.client_tools.at(0).name, "mine");
+  EXPECT_EQ(in.temperature, 0.0);
+  EXPECT_EQ(engine_.looked_up.at(0).size(),
+            2u);  // by what was before the last user message, system text aside
+  EXPECT_EQ(content(*answer), "5");
+  EXPECT_EQ(finish(*answer), "stop");
+  EXPECT_EQ(answer->find("usage")->int_or("total_tokens", 0), 12);
+  EXPECT_EQ(answer->find("usage")->find("prompt_tokens_details")->int_or("cached_tokens", 0), 4);
+  EXPECT_TRUE(answer->string_or("id").starts_with("chatcmpl-"));
+  EXPECT_EQ((*reply_headers_)["X-Chela-Thread"], "thread-1");
+}
+
+TEST_F(OpenAiChat, AKnownConversationGoesOnInItsThread) {
+  engine_.known_threads.insert("old");
+  engine_.transcript = "old";
+  ASSERT_TRUE(chat(
+      R"({"model": "chela/writer", "messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"},
+    {"role": "user", "content": "yes"}]})"));
+  EXPECT_EQ(engine_.sent.at(0).thread_id, "old");
+  EXPECT_EQ(engine_.sent.at(0).scope.agent, "writer");
+  EXPECT_TRUE(engine_.sent.at(0).history.empty());
+}
+
+TEST_F(OpenAiChat, ANamedThreadIsToldWhatCameSinceTheLastAnswer) {
+  engine_.known_threads.insert("mine");
+  const char* body =
+      R"({"model": "chela", "metadata": {"thread_id": "mine"}, "messages": [{"role": "user", "content": "a"},
+    {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}, {"role": "user", "content": "d"}]})";
+  ASSERT_TRUE(chat(body));
+  EXPECT_EQ(engine_.sent.at(0).content, "c\n\nd");
+  EXPECT_TRUE(engine_.looked_up.empty());
+  const auto missing = chat(body, {{"x-chela-thread", "gone"}});  // the header wins
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, Code::kNotFound);
+}
+
+TEST_F(OpenAiChat, ClientToolsGoOutAsCallsAndComeBackByCallId) {
+  engine_.script.push_back({.outcome = {.state = TurnState::kAwaitingClient,
+                                        .visible = "",
+                                        .client_calls = {{"c1", "mine", "{\"x\":1}"}}}});
+  const auto asked = chat(R"({"model": "chela", "messages": [{"role": "user", "content": "go"}]})");
+  ASSERT_TRUE(asked);
+  EXPECT_EQ(finish(*asked), "tool_calls");
+  const json::Value& message = *asked->find("choices")->as_array()->at(0).find("message");
+  EXPECT_TRUE(message.find("content")->is_null());
+  EXPECT_EQ(message.find("tool_calls")->as_array()->at(0).find("function")->string_or("arguments"),
+            "{\"x\":1}");
+
+  engine_.client_call_ids = {"c1"};
+  const char* results = R"({"model": "chela", "messages": [{"role": "user", "content": "go"},
+    {"role": "assistant", "content": null, "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "mine", "arguments": "{}"}}]},
+    {"role": "tool", "tool_call_id": "c1", "content": "42"}]})";
+  const auto answer = chat(results);
+  ASSERT_TRUE(answer) << answer.error().text();
+  EXPECT_EQ(engine_.results.at(0).at(0).content, "42");
+  EXPECT_EQ(engine_.sent.size(), 1u);
+  engine_.client_call_ids.clear();
+  EXPECT_EQ(chat(results).error().code, Code::kNotFound);
+}
+
+TEST_F(OpenAiChat, APendingApprovalIsSaidAndNeverWaitedFor) {
+  const agent::PendingApproval approval{"r1",         "thread-1",      "turn-1",
+                                        "write_file", "writes a file", parsed(R"({"path": "a"})")};
+  engine_.script.push_back(
+      {.outcome = {.state = TurnState::kAwaitingApproval, .visible = "May I?", .approval = approval}});
+  const auto answer = chat(R"({"model": "chela", "messages": [{"role": "user", "content": "write"}]})");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(content(*answer), "May I?");
+  EXPECT_EQ(finish(*answer), "stop");
+  EXPECT_EQ(answer->find("approval")->string_or("request_id"), "r1");
+  EXPECT_EQ(engine_.waited_through_approvals, 0);
+  ASSERT_TRUE(chat(R"({"model": "chela", "messages": [{"role": "user", "content": "write"}]})",
+                   {{"x-chela-approvals", "wait"}}));
+  EXPECT_EQ(engine_.waited_through_approvals, 1);
+}
+
+FakeEngine::Turn streamed() {
+  return {.events = {{"stream_chunk", parsed(R"({"content": "I look"})")},
+                     {"usage", parsed("{}")},
+                     {"tool_started", parsed(R"({"name": "time"})")},
+                     {"stream_chunk", parsed(R"({"content": "It is "})")},
+                     {"stream_chunk", parsed(R"({"content": "ten."})")}},
+          .outcome = {.state = TurnState::kCompleted,
+                      .reply = "It is ten.",
+                      .visible = "I look\n\nIt is ten.",
+                      .usage = {5, 3, 0}}};
+}
+
+TEST_F(OpenAiChat, AStreamIsTheSameTextInPieces) {
+  engine_.script.push_back(streamed());
+  ASSERT_TRUE(chat(R"({"model": "chela", "stream": true, "stream_options": {"include_usage": true},
+    "messages": [{"role": "user", "content": "time?"}]})"));
+  EXPECT_EQ(sink_.text(), "I look\n\nIt is ten.");
+  const std::vector<json::Value> chunks = sink_.chunks();
+  EXPECT_EQ(chunks.front().find("choices")->as_array()->at(0).find("delta")->string_or("role"), "assistant");
+  EXPECT_EQ(chunks.at(chunks.size() - 2).find("choices")->as_array()->at(0).string_or("finish_reason"),
+            "stop");
+  EXPECT_TRUE(chunks.back().find("choices")->as_array()->empty());
+  EXPECT_EQ(chunks.back().find("usage")->int_or("completion_tokens", 0), 3);
+  EXPECT_EQ(sink_.events.back().data, "[DONE]");
+}
+
+TEST_F(OpenAiChat, WithoutAFreePlaceTheTextComesAtTheEnd) {
+  engine_.max_subscribers = 0;
+  engine_.script.push_back(streamed());
+  ASSERT_TRUE(
+      chat(R"({"model": "chela", "stream": true, "messages": [{"role": "user", "content": "time?"}]})"));
+  EXPECT_EQ(sink_.text(), "I look\n\nIt is ten.");
+}
+
+TEST_F(OpenAiChat, TextThatWasLostIsSentAtTheEnd) {
+  engine_.script.push_back(
+      {.events = {{"stream_chunk", parsed(R"({"content": "on"})")},
+                  {"stream_reset", parsed(R"({"text": "one"})")}},
+       .outcome = {.state = TurnState::kCompleted, .reply = "one two", .visible = "one two"}});
+  ASSERT_TRUE(chat(R"({"model": "chela", "stream": true, "messages": [{"role": "user", "content": "x"}]})"));
+  EXPECT_EQ(sink_.text(), "one two");
+}
+
+TEST_F(OpenAiChat, AClientThatLeavesEndsItsTurn) {
+  engine_.script.push_back({.end = FakeEngine::Turn::End::kWhenReleased});
+  loop_.call_at(loop_.clock().steady() + 1s, [this] { stop_.request_stop(); });
+  EXPECT_FALSE(chat(R"({"model": "chela", "messages": [{"role": "user", "content": "x"}]})"));
+  EXPECT_EQ(engine_.interrupted, (std::vector<std::string>{"thread-1"}));
+}
+
+TEST_F(OpenAiChat, UnknownAgentsAreUnknownModels) {
+  const auto answer = chat(R"({"model": "chela/nobody", "messages": [{"role": "user", "content": "x"}]})");
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::kNotFound);
+  EXPECT_EQ(answer.error().detail("code"), "model_not_found");
+}
+
+TEST_F(OpenAiChat, OtherModelsAreAskedDirectly) {
+  const auto answer =
+      chat(R"({"model": "gpt-x", "messages": [{"role": "user", "content": "hi"}], "logprobs": true})");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(provider_.asked.at(0).model, "gpt-x");
+  EXPECT_NE(provider_.asked.at(0).extra.find("logprobs"), nullptr);
+  EXPECT_EQ(content(*answer), "Hello");
+  EXPECT_EQ(answer->string_or("model"), "m-1");
+  EXPECT_TRUE(engine_.sent.empty());
+
+  provider_.pieces = {"He", "llo"};
+  ASSERT_TRUE(chat(R"({"model": "gpt-x", "stream": true, "messages": [{"role": "user", "content": "hi"}]})"));
+  EXPECT_EQ(sink_.text(), "Hello");
+}
+
+struct Upstream {
+  Code from;
+  int status;
+  const char* code;
+};
+
+class OpenAiUpstream : public OpenAiChat, public ::testing::WithParamInterface<Upstream> {};
+
+TEST_P(OpenAiUpstream, FailuresAreTranslated) {
+  const Error failure{.code = GetParam().from, .message = "no"};
+  for (const char* model : {"gpt-x", "chela"}) {
+    provider_.answer = fail(failure);
+    engine_.script.push_back(
+        {.outcome = {.state = TurnState::kFailed, .reply = {}, .visible = {}, .error = failure}});
+    const auto answer =
+        chat(fmt::format(R"({{"model": "{}", "messages": [{{"role": "user", "content": "x"}}]}})", model));
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(http_status(answer.error().code), GetParam().status);
+    EXPECT_EQ(answer.error().detail("code"), GetParam().code);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Codes, OpenAiUpstream,
+                         ::testing::Values(Upstream{Code::kInvalidArgument, 400, ""},
+                                           Upstream{Code::kUnauthenticated, 502, "upstream_auth"},
+                                           Upstream{Code::kPermissionDenied, 502, "upstream_auth"},
+                                           Upstream{Code::kNotFound, 404, "model_not_found"},
+                                           Upstream{Code::kRateLimited, 429, ""},
+                                           Upstream{Code::kUpstream, 502, ""},
+                                           Upstream{Code::kUnavailable, 503, ""},
+                                           Upstream{Code::kTimeout, 504, ""}));
+
+TEST_F(OpenAiChat, ModelsAreAgentsThenTheProviders) {
+  const auto list = call("openai::models", "{}");
+  ASSERT_TRUE(list);
+  std::vector<std::string> ids;
+  for (const json::Value& each : *list->find("data")->as_array()) ids.push_back(each.string_or("id"));
+  EXPECT_EQ(ids, (std::vector<std::string>{"chela", "chela/default", "chela/writer", "m-1", "m-2"}));
+  EXPECT_TRUE(call("openai::model", R"({"id": "m-2"})"));
+  EXPECT_EQ(call("openai::model", R"({"id": "m-9"})").error().detail("code"), "model_not_found");
+}
+
+}  // namespace
+}  // namespace chela::api

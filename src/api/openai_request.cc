@@ -1,0 +1,260 @@
+#include "api/openai_request.h"
+
+#include <array>
+
+#include "api/openai_errors.h"
+#include "base/limits.h"
+#include "base/strings.h"
+
+namespace chela::api {
+namespace {
+
+using json::Value;
+
+Result<std::string> text_of_parts(const json::Array& parts, const std::string& where) {
+  std::string text;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const std::string part = fmt::format("{}[{}]", where, i);
+    const std::string type = parts[i].string_or("type");
+    const Value* content = parts[i].find("text");
+    if (type != "text") {
+      return bad_param(part,
+                       fmt::format("a part of type '{}' is not supported; send parts of type 'text'", type));
+    }
+    if (!content || !content->as_string()) return bad_param(part + ".text", "expected a string");
+    if (!text.empty()) text += '\n';
+    text += *content->as_string();
+  }
+  return text;
+}
+
+// Null stands for no text: an assistant that only calls tools.
+Result<std::string> content_of(const Value& message, const std::string& where, llm::Role role) {
+  const Value* content = message.find("content");
+  const std::string param = where + ".content";
+  if (!content || content->is_null()) {
+    if (role == llm::Role::kAssistant) return std::string();
+    return bad_param(param, "is missing; expected a string or an array of text parts");
+  }
+  if (const std::string* text = content->as_string()) return *text;
+  if (const json::Array* parts = content->as_array()) return text_of_parts(*parts, param);
+  return bad_param(param,
+                   fmt::format("expected a string or an array of text parts, got {}", content->type_name()));
+}
+
+Result<llm::Role> role_of(const Value& message, const std::string& where) {
+  const std::string name = message.string_or("role");
+  if (name == "developer") return llm::Role::kSystem;
+  if (const std::optional<llm::Role> role = llm::role_from_name(name)) return *role;
+  return bad_param(where + ".role",
+                   fmt::format("'{}' is no role; expected system, developer, user, assistant or tool", name));
+}
+
+Result<std::vector<llm::ToolCall>> tool_calls_of(const Value& message, const std::string& where) {
+  const Value* list = message.find("tool_calls");
+  if (!list || list->is_null()) return std::vector<llm::ToolCall>{};
+  if (!list->is_array()) return bad_param(where + ".tool_calls", "expected an array");
+  std::vector<llm::ToolCall> calls;
+  for (const Value& each : *list->as_array()) {
+    const std::string at = fmt::format("{}.tool_calls[{}]", where, calls.size());
+    const Value* function = each.find("function");
+    llm::ToolCall call{
+        .id = each.string_or("id"), .name = function ? function->string_or("name") : "", .arguments = {}};
+    if (call.id.empty() || call.name.empty())
+      return bad_param(at, "expected an id and a function with a name");
+    const Value* arguments = function->find("arguments");
+    if (arguments)
+      call.arguments = arguments->as_string() ? *arguments->as_string() : json::write(*arguments);
+    calls.push_back(std::move(call));
+  }
+  return calls;
+}
+
+Result<llm::Message> message_of(const Value& value, const std::string& where) {
+  if (!value.is_object())
+    return bad_param(where, fmt::format("expected an object, got {}", value.type_name()));
+  llm::Message message;
+  const Result<llm::Role> role = role_of(value, where);
+  if (!role) return fail(role.error());
+  message.role = *role;
+  Result<std::string> content = content_of(value, where, *role);
+  if (!content) return fail(content.error());
+  message.content = std::move(*content);
+  if (*role == llm::Role::kAssistant) {
+    Result<std::vector<llm::ToolCall>> calls = tool_calls_of(value, where);
+    if (!calls) return fail(calls.error());
+    message.tool_calls = std::move(*calls);
+  }
+  if (*role == llm::Role::kTool) {
+    message.tool_call_id = value.string_or("tool_call_id");
+    message.name = value.string_or("name");
+    if (message.tool_call_id.empty())
+      return bad_param(where + ".tool_call_id", "is missing; a tool message names the call it answers");
+  }
+  return message;
+}
+
+Result<> read_messages(const Value& body, llm::Request& out) {
+  const Value* list = body.find("messages");
+  if (!list || !list->is_array()) return bad_param("messages", "expected an array of messages");
+  if (list->as_array()->empty()) return bad_param("messages", "is empty; send at least one message");
+  for (const Value& each : *list->as_array()) {
+    Result<llm::Message> message = message_of(each, fmt::format("messages[{}]", out.messages.size()));
+    if (!message) return fail(message.error());
+    out.messages.push_back(std::move(*message));
+  }
+  return {};
+}
+
+Result<> read_model(const Value& body, llm::Request& out) {
+  out.model = body.string_or("model");
+  if (out.model.empty())
+    return bad_param("model", "is missing; 'chela' is the agent, GET /v1/models lists all");
+  if (out.model.size() > kMaxForeignIdBytes)
+    return bad_param("model", fmt::format("is longer than {} bytes", kMaxForeignIdBytes));
+  if (strings::trim(out.model).size() != out.model.size())
+    return bad_param("model", "begins or ends with a blank");
+  for (const char c : out.model) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      return bad_param("model", "contains a control character");
+  }
+  return {};
+}
+
+Result<> read_tools(const Value& body, llm::Request& out) {
+  const Value* list = body.find("tools");
+  if (!list || list->is_null()) return {};
+  if (!list->is_array()) return bad_param("tools", "expected an array");
+  for (const Value& each : *list->as_array()) {
+    const std::string at = fmt::format("tools[{}]", out.tools.size());
+    if (const std::string type = each.string_or("type", "function"); type != "function") {
+      return bad_param(at + ".type", fmt::format("'{}' is not supported; send functions", type));
+    }
+    const Value* function = each.find("function");
+    if (!function || function->string_or("name").empty())
+      return bad_param(at + ".function", "expected an object with a name");
+    const Value* parameters = function->find("parameters");
+    if (parameters && !parameters->is_object())
+      return bad_param(at + ".function.parameters", "expected a JSON Schema of an object");
+    out.tools.push_back(
+        {.name = function->string_or("name"),
+         .description = function->string_or("description"),
+         .parameters = parameters ? *parameters : *json::parse(R"({"type":"object","properties":{}})")});
+  }
+  return {};
+}
+
+Result<> read_tool_choice(const Value& body, llm::Request& out) {
+  const Value* choice = body.find("tool_choice");
+  if (!choice || choice->is_null()) return {};
+  if (const Value* function = choice->find("function")) {
+    out.tool_choice_name = function->string_or("name");
+    if (out.tool_choice_name.empty()) return bad_param("tool_choice.function.name", "is missing");
+    return {};
+  }
+  const std::string name = choice->as_string() ? *choice->as_string() : choice->string_or("type");
+  if (name == "none") {
+    out.tool_choice = llm::ToolChoice::kNone;
+  } else if (name == "required") {
+    out.tool_choice = llm::ToolChoice::kRequired;
+  } else if (name != "auto") {
+    return bad_param("tool_choice",
+                     fmt::format("'{}' is not known; expected none, auto, required or a function", name));
+  }
+  return {};
+}
+
+Result<> read_number(const Value& body, std::string_view key, std::optional<double>& out) {
+  const Value* value = body.find(key);
+  if (!value || value->is_null()) return {};
+  out = value->as_double();
+  if (!out) return bad_param(key, fmt::format("expected a number, got {}", value->type_name()));
+  return {};
+}
+
+Result<> read_integer(const Value& body, std::string_view key, std::optional<std::int64_t>& out) {
+  const Value* value = body.find(key);
+  if (!value || value->is_null()) return {};
+  out = value->as_int();
+  if (!out) return bad_param(key, fmt::format("expected a whole number, got {}", value->type_name()));
+  return {};
+}
+
+Result<> read_sampling(const Value& body, llm::Request& out) {
+  if (Result<> ok = read_number(body, "temperature", out.temperature); !ok) return ok;
+  if (Result<> ok = read_number(body, "top_p", out.top_p); !ok) return ok;
+  if (Result<> ok = read_integer(body, "max_tokens", out.max_tokens); !ok) return ok;
+  if (Result<> ok = read_integer(body, "max_completion_tokens", out.max_tokens); !ok) return ok;
+  if (out.max_tokens && *out.max_tokens < 1) return bad_param("max_tokens", "is less than 1");
+  if (Result<> ok = read_integer(body, "seed", out.seed); !ok) return ok;
+  std::optional<std::int64_t> n;
+  if (Result<> ok = read_integer(body, "n", n); !ok) return ok;
+  if (n && *n != 1) return bad_param("n", "only one choice is supported");
+  if (const Value* format = body.find("response_format"); format && !format->is_null())
+    out.response_format = *format;
+  return {};
+}
+
+Result<> read_stop(const Value& body, llm::Request& out) {
+  const Value* stop = body.find("stop");
+  if (!stop || stop->is_null()) return {};
+  if (const std::string* one = stop->as_string()) {
+    out.stop = {*one};
+    return {};
+  }
+  if (!stop->is_array()) return bad_param("stop", "expected a string or an array of strings");
+  for (const Value& each : *stop->as_array()) {
+    if (!each.as_string()) return bad_param("stop", "expected a string or an array of strings");
+    out.stop.push_back(*each.as_string());
+  }
+  return {};
+}
+
+Result<bool> read_flag(const Value& body, std::string_view key, const std::string& name) {
+  const Value* value = body.find(key);
+  if (!value || value->is_null()) return false;
+  if (!value->as_bool())
+    return bad_param(name, fmt::format("expected true or false, got {}", value->type_name()));
+  return *value->as_bool();
+}
+
+Result<> read_streaming(const Value& body, ChatRequest& out) {
+  const Result<bool> stream = read_flag(body, "stream", "stream");
+  if (!stream) return fail(stream.error());
+  out.stream = *stream;
+  const Value* options = body.find("stream_options");
+  if (!options || options->is_null()) return {};
+  const Result<bool> usage = read_flag(*options, "include_usage", "stream_options.include_usage");
+  if (!usage) return fail(usage.error());
+  out.include_usage = *usage;
+  return {};
+}
+
+constexpr std::array<std::string_view, 14> kRead = {
+    "model",          "messages", "tools",           "tool_choice",
+    "temperature",    "top_p",    "max_tokens",      "max_completion_tokens",
+    "seed",           "stop",     "response_format", "stream",
+    "stream_options", "n"};
+
+void keep_unknown(const Value& body, llm::Request& out) {
+  for (const json::Member& member : *body.as_object()) {
+    if (std::find(kRead.begin(), kRead.end(), member.key) == kRead.end())
+      out.extra.set(member.key, member.value);
+  }
+}
+
+}  // namespace
+
+Result<ChatRequest> parse_chat_request(const Value& body) {
+  ChatRequest out;
+  for (const auto read :
+       {read_model, read_messages, read_tools, read_tool_choice, read_sampling, read_stop}) {
+    if (Result<> ok = read(body, out.request); !ok) return fail(ok.error());
+  }
+  if (Result<> ok = read_streaming(body, out); !ok) return fail(ok.error());
+  if (const Value* metadata = body.find("metadata")) out.thread_id = metadata->string_or("thread_id");
+  keep_unknown(body, out.request);
+  return out;
+}
+
+}  // namespace chela::api

@@ -1,0 +1,96 @@
+#include "api/operations.h"
+#include "api/schema_text.h"
+
+namespace chela::api {
+namespace {
+
+using json::Value;
+using op::CallContext;
+
+Task<Result<Value>> health(CallContext, Value) {
+  co_return Value::object({{"status", "healthy"}, {"channel", "gateway"}});
+}
+
+Task<Result<Value>> alive(CallContext, Value) { co_return Value::object({{"status", "ok"}}); }
+
+Task<Result<Value>> ready(const Services& services) {
+  if (!services.ready())
+    co_return fail(Code::kUnavailable, "the engine is starting or stopping; try again shortly");
+  co_return Value::object({{"status", "ready"}});
+}
+
+Task<Result<Value>> status(const Services& services) {
+  const Status now = services.status();
+  Value ports = Value::object();
+  for (const auto& [name, port] : now.ports) ports.set(name, port);
+  co_return Value::object({{"version", now.version},
+                           {"pid", now.pid},
+                           {"started_at", format_rfc3339(now.started_at)},
+                           {"uptime_secs", (services.loop->clock().now() - now.started_at) / 1000},
+                           {"home", now.home},
+                           {"socket", now.socket},
+                           {"ports", std::move(ports)},
+                           {"sse_connections", now.event_streams},
+                           {"total_connections", now.connections},
+                           {"backend", services.models.backend},
+                           {"model", services.models.model}});
+}
+
+Task<Result<Value>> document(const op::Registry& registry, const Services& services) {
+  co_return op::openapi(registry, op::Surface::kGateway, "Chela", services.status().version);
+}
+
+Value status_schema() {
+  return schema(R"({"type": "object", "properties": {"status": {"type": "string"}}})");
+}
+
+}  // namespace
+
+Result<> add_system(op::Registry& registry, const Services& services) {
+  const Services* s = &services;
+  const op::Registry* r = &registry;
+  op::Operation healthy{.id = "system::health",
+                        .help = "Says that the gateway answers.",
+                        .in = no_input(),
+                        .out = status_schema(),
+                        .routes = {route("GET", "/api/health")},
+                        .idempotent = op::Idempotent::kYes,
+                        .handler = [](CallContext c, Value a) { return health(std::move(c), std::move(a)); }};
+  op::Operation living{.id = "system::alive",
+                       .help = "Says that the process lives.",
+                       .in = no_input(),
+                       .out = status_schema(),
+                       .routes = {route("GET", "/healthz")},
+                       .idempotent = op::Idempotent::kYes,
+                       .handler = [](CallContext c, Value a) { return alive(std::move(c), std::move(a)); }};
+  op::Operation readying{.id = "system::ready",
+                         .help = "Says whether the engine takes work.",
+                         .in = no_input(),
+                         .out = status_schema(),
+                         .routes = {route("GET", "/readyz")},
+                         .idempotent = op::Idempotent::kYes,
+                         .handler = [s](CallContext, Value) { return ready(*s); }};
+  op::Operation reporting{.id = "system::status",
+                          .help = "The engine's version, ports, connections and model.",
+                          .in = no_input(),
+                          .out = schema(R"({"type": "object", "properties": {
+        "version": {"type": "string"}, "pid": {"type": "integer"}, "started_at": {"type": "string"},
+        "uptime_secs": {"type": "integer"}, "home": {"type": "string"}, "socket": {"type": "string"}, "ports": {"type": "object"},
+        "sse_connections": {"type": "integer"}, "total_connections": {"type": "integer"},
+        "backend": {"type": "string"}, "model": {"type": "string"}}})"),
+                          .permission = "system:read",
+                          .routes = {route("GET", "/api/gateway/status")},
+                          .idempotent = op::Idempotent::kYes,
+                          .handler = [s](CallContext, Value) { return status(*s); }};
+  op::Operation describing{.id = "system::openapi",
+                           .help = "This document: all operations of the gateway as OpenAPI 3.1.",
+                           .in = no_input(),
+                           .out = schema(R"({"type": "object"})"),
+                           .permission = "system:read",
+                           .routes = {route("GET", "/openapi.json")},
+                           .idempotent = op::Idempotent::kYes,
+                           .handler = [r, s](CallContext, Value) { return document(*r, *s); }};
+  return add_all(registry, {healthy, living, readying, reporting, describing});
+}
+
+}  // namespace chela::api
