@@ -1,0 +1,75 @@
+#include "gateway/origin.h"
+
+#include "base/strings.h"
+
+namespace chela::gateway {
+
+bool is_loopback_name(std::string_view host) {
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  if (strings::iequals(host, "localhost") || host == "::1") return true;
+  if (!host.starts_with("127.")) return false;
+  const std::vector<std::string_view> parts = strings::split(host, '.');
+  if (parts.size() != 4) return false;
+  for (const std::string_view part : parts) {
+    if (!strings::parse_int<std::uint8_t>(part)) return false;
+  }
+  return true;
+}
+
+std::string_view without_port(std::string_view authority) {
+  if (authority.starts_with('[')) return authority.substr(0, authority.find(']') + 1);
+  return authority.substr(0, authority.rfind(':'));
+}
+
+namespace {
+
+// "http://localhost:3000" -> "localhost"; "" for anything else, "null" included.
+std::string_view host_of_origin(std::string_view origin) {
+  const size_t scheme = origin.find("://");
+  if (scheme == std::string_view::npos) return {};
+  return without_port(origin.substr(scheme + 3));
+}
+
+}  // namespace
+
+Result<> OriginPolicy::check(const net::HttpRequest& request) const {
+  if (request.transport == net::Transport::kUnix || !is_loopback_name(host_)) return {};
+  if (request.headers.find("Authorization")) return {};
+  if (const std::string* host = request.headers.find("Host");
+      host && !is_loopback_name(without_port(*host))) {
+    return fail(Code::kPermissionDenied, "the host '{}' is not this machine; use http://{}:{}", *host, host_,
+                port_);
+  }
+  if (const std::string* origin = request.headers.find("Origin");
+      origin && !is_loopback_name(host_of_origin(*origin))) {
+    return fail(Code::kPermissionDenied, "pages of '{}' may not use this gateway", *origin);
+  }
+  return {};
+}
+
+bool OriginPolicy::own(std::string_view origin) const {
+  const std::string port = fmt::format(":{}", port_);
+  if (origin == "http://" + host_ + port || origin == "http://[" + host_ + "]" + port) return true;
+  return origin == "http://localhost" + port;
+}
+
+void OriginPolicy::add_cors(const net::HttpRequest& request, net::Headers& headers) const {
+  const std::string* origin = request.headers.find("Origin");
+  if (!origin || !own(*origin)) return;
+  headers.add("Access-Control-Allow-Origin", *origin);
+  headers.add("Access-Control-Allow-Credentials", "true");
+  headers.add("Access-Control-Expose-Headers", "X-Chela-Thread, Retry-After");
+  headers.add("Vary", "Origin");
+}
+
+void OriginPolicy::add_preflight(const net::HttpRequest& request, net::Headers& headers) const {
+  const std::string* origin = request.headers.find("Origin");
+  if (!origin || !own(*origin)) return;
+  headers.add("Access-Control-Allow-Methods", "GET, POST, PUT, DELETE");
+  headers.add(
+      "Access-Control-Allow-Headers",
+      "Content-Type, Authorization, Last-Event-ID, Idempotency-Key, X-Chela-Thread, X-Chela-Approvals");
+  headers.add("Access-Control-Max-Age", "600");
+}
+
+}  // namespace chela::gateway
