@@ -23,9 +23,12 @@ class MemoryConformance : public StoreConformance {
   Result<DocumentRow> write(const Scope& scope, const std::string& path, const std::string& content,
                             MemoryStore::WriteMode mode = MemoryStore::WriteMode::kReplace) {
     ++ids_;
-    return run(memory().write(scope, {.id = "d" + std::to_string(ids_), .path = path, .content = content, .mode = mode, .at = ids_}, &paragraphs));
+    return run(memory().write(
+        scope, {.id = "d" + std::to_string(ids_), .path = path, .content = content, .mode = mode, .at = ids_},
+        &paragraphs));
   }
-  std::vector<std::string> search(const Scope& scope, std::vector<std::string> terms, std::size_t limit = 10) {
+  std::vector<std::string> search(const Scope& scope, std::vector<std::string> terms,
+                                  std::size_t limit = 10) {
     std::vector<std::string> found;
     const Result<std::vector<ChunkHit>> hits = run(memory().search_text(scope, std::move(terms), limit));
     EXPECT_TRUE(hits) << hits.error().text();
@@ -67,8 +70,11 @@ TEST_P(MemoryConformance, ConcurrentAppendsLoseNothing) {
   std::vector<Task<Result<DocumentRow>>> tasks;
   for (int i = 0; i < 50; ++i) {
     tasks.push_back(memory().write(ann_,
-                                   {.id = "d" + std::to_string(i), .path = "log.md", .content = "line" + std::to_string(i),
-                                    .mode = MemoryStore::WriteMode::kAppend, .at = i},
+                                   {.id = "d" + std::to_string(i),
+                                    .path = "log.md",
+                                    .content = "line" + std::to_string(i),
+                                    .mode = MemoryStore::WriteMode::kAppend,
+                                    .at = i},
                                    &paragraphs));
   }
   for (const Result<DocumentRow>& done : run_all(std::move(tasks))) ASSERT_TRUE(done);
@@ -86,7 +92,8 @@ TEST_P(MemoryConformance, ADocumentThatWouldGrowTooLargeStaysAsItWas) {
 }
 
 TEST_P(MemoryConformance, AListTakesWholePathParts) {
-  for (const char* path : {"a", "a/b", "a/b/c", "a.md", "a0", "ab/c", "z"}) ASSERT_TRUE(write(ann_, path, "x"));
+  for (const char* path : {"a", "a/b", "a/b/c", "a.md", "a0", "ab/c", "z"})
+    ASSERT_TRUE(write(ann_, path, "x"));
   EXPECT_EQ(paths(ann_, "a"), (Texts{"a", "a/b", "a/b/c"}));
   EXPECT_EQ(paths(ann_, "a/b"), (Texts{"a/b", "a/b/c"}));
   EXPECT_EQ(paths(ann_, ""), (Texts{"a", "a.md", "a/b", "a/b/c", "a0", "ab/c", "z"}));
@@ -142,7 +149,8 @@ TEST_P(MemoryConformance, OthersChangeNeitherWhatIsFoundNorItsRank) {
 }
 
 TEST_P(MemoryConformance, SearchRanksByRarityAndFrequency) {
-  ASSERT_TRUE(write(ann_, "a.md", "the dentist is on friday\nthe friday market\nfriday friday friday\nmonday work"));
+  ASSERT_TRUE(
+      write(ann_, "a.md", "the dentist is on friday\nthe friday market\nfriday friday friday\nmonday work"));
   EXPECT_EQ(search(ann_, {"dentist", "friday"}).front(), "the dentist is on friday");
   EXPECT_EQ(search(ann_, {"friday"}).front(), "friday friday friday");
   EXPECT_EQ(search(ann_, {"friday"}, 2).size(), 2U);
@@ -160,7 +168,8 @@ TEST_P(MemoryConformance, SearchRanksByRarityAndFrequency) {
 
 TEST_P(MemoryConformance, AnyPunctuationIsOnlyText) {
   ASSERT_TRUE(write(ann_, "a.md", "C++ costs 5 $ (or \"more\")"));
-  for (const char* term : {"\"more\"", "more\"", "(or", "owner:", "content : costs", "costs*", "^costs", "NEAR(costs)", "costs - 5", "c++ OR x"}) {
+  for (const char* term : {"\"more\"", "more\"", "(or", "owner:", "content : costs", "costs*", "^costs",
+                           "NEAR(costs)", "costs - 5", "c++ OR x"}) {
     search(ann_, {term});
   }
   EXPECT_EQ(search(ann_, {"\"more\""}).size(), 1U);
@@ -190,7 +199,8 @@ TEST_P(MemoryConformance, RandomBytesNeverBreakASearch) {
 TEST_P(MemoryConformance, WhatIsWrittenIsFoundUnderItsOwnWords) {
   const bool held = rc::check("a chunk is found by each of its words, also after rewrites", [this] {
     const auto letters = rc::gen::container<std::string>(rc::gen::elementOf(std::string("abcxyz")));
-    const auto words = *rc::gen::nonEmpty(rc::gen::container<std::vector<std::string>>(rc::gen::nonEmpty(letters)));
+    const auto words =
+        *rc::gen::nonEmpty(rc::gen::container<std::vector<std::string>>(rc::gen::nonEmpty(letters)));
     const auto kept = *rc::gen::inRange<size_t>(0, words.size());
     RC_ASSERT(write(bob_, "p.md", strings::join(words, "\n")).has_value());
     const std::vector<std::string> fewer(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(kept));

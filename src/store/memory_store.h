@@ -14,9 +14,9 @@ namespace chela::store {
 
 struct DocumentRow {
   std::string id;
-  std::string path;     // normalised: no leading slash, no "..", "/" between parts
+  std::string path;  // normalised: no leading slash, no "..", "/" between parts
   std::string content;
-  std::string agent;    // "" = shared by the user's agents
+  std::string agent;  // "" = shared by the user's agents
   UnixMs created_at = 0;
   UnixMs updated_at = 0;
 };
@@ -44,7 +44,7 @@ class MemoryStore {
 
   enum class WriteMode { kReplace, kAppend };
   struct Write {
-    std::string id;       // used when the document is new
+    std::string id;  // used when the document is new
     std::string path;
     std::string content;
     WriteMode mode = WriteMode::kReplace;  // kAppend joins with a newline and is atomic
@@ -55,13 +55,14 @@ class MemoryStore {
   using Chunker = std::vector<std::string> (*)(const std::string& content);
   virtual Task<Result<DocumentRow>> write(Scope scope, Write write, Chunker chunk) = 0;
 
-  virtual Task<Result<DocumentRow>> read(Scope scope, std::string path) = 0;                // kNotFound
+  virtual Task<Result<DocumentRow>> read(Scope scope, std::string path) = 0;  // kNotFound
   virtual Task<Result<bool>> remove(Scope scope, std::string path) = 0;
   // All documents whose path is `prefix` or starts with `prefix` + "/" ("" = all), ordered by path, of one path own before shared.
   virtual Task<Result<std::vector<DocumentInfo>>> list(Scope scope, std::string prefix) = 0;
   // Chunks that hold any of the terms (already split; any punctuation is safe; at most
   // kMaxSearchTerms count), best first.
-  virtual Task<Result<std::vector<ChunkHit>>> search_text(Scope scope, std::vector<std::string> terms, std::size_t limit) = 0;
+  virtual Task<Result<std::vector<ChunkHit>>> search_text(Scope scope, std::vector<std::string> terms,
+                                                          std::size_t limit) = 0;
 };
 
 }  // namespace chela::store

@@ -8,7 +8,7 @@ namespace chela::store {
 // One file of store/migrations/<domain>/, embedded at build time.
 struct Migration {
   std::string_view domain;
-  int number;               // per domain, gapless from 1
+  int number;  // per domain, gapless from 1
   std::string_view name;
   std::string_view sha256;  // of the file, hex
   std::string_view sql;

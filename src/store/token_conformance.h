@@ -8,7 +8,13 @@ class TokenConformance : public StoreConformance {
  protected:
   TokenStore& tokens() { return stores_->tokens(); }
   TokenRow row(const Scope& scope, const std::string& id, UnixMs created_at) {
-    return TokenRow{.id = id, .hash = "h-" + id, .realm = scope.realm, .user = scope.user, .permissions = "[\"*\"]", .label = "cli", .created_at = created_at};
+    return TokenRow{.id = id,
+                    .hash = "h-" + id,
+                    .realm = scope.realm,
+                    .user = scope.user,
+                    .permissions = "[\"*\"]",
+                    .label = "cli",
+                    .created_at = created_at};
   }
 };
 

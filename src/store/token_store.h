@@ -13,11 +13,11 @@ namespace chela::store {
 
 // A token as it is kept. The secret itself is not: only its hash.
 struct TokenRow {
-  std::string id;                                   // 16 lower-case hex digits, unique
-  std::string hash;                                 // SHA-256 of the secret, hex
+  std::string id;    // 16 lower-case hex digits, unique
+  std::string hash;  // SHA-256 of the secret, hex
   std::string realm;
   std::string user;
-  std::string permissions;                          // JSON array of strings
+  std::string permissions;  // JSON array of strings
   std::string label;
   UnixMs created_at = 0;
   std::optional<UnixMs> expires_at = std::nullopt;

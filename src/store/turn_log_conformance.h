@@ -13,19 +13,32 @@ class TurnLogConformance : public StoreConformance {
   TurnLogStore& log() { return stores_->turn_log(); }
 
   ThreadRow row(const Scope& scope, const std::string& id, const std::string& external = "") {
-    return ThreadRow{.id = id, .scope = scope, .channel = "gateway", .external_thread = external, .created_at = 10, .updated_at = 10};
+    return ThreadRow{.id = id,
+                     .scope = scope,
+                     .channel = "gateway",
+                     .external_thread = external,
+                     .created_at = 10,
+                     .updated_at = 10};
   }
   void make_thread(const Scope& scope, const std::string& id, const std::string& external = "") {
     const Result<ThreadRow> made = run(log().ensure_thread(row(scope, id, external)));
     ASSERT_TRUE(made) << made.error().text();
   }
-  AppendRequest request(const Scope& scope, const std::string& thread, std::vector<std::string> bodies, Durability durability = Durability::kBarrier) {
+  AppendRequest request(const Scope& scope, const std::string& thread, std::vector<std::string> bodies,
+                        Durability durability = Durability::kBarrier) {
     AppendRequest append{.scope = scope, .thread = thread, .durability = durability, .at = 100};
-    for (std::string& body : bodies) append.records.push_back(NewRecord{.turn = "t1", .kind = "TurnStarted", .body = std::move(body)});
+    for (std::string& body : bodies)
+      append.records.push_back(NewRecord{.turn = "t1", .kind = "TurnStarted", .body = std::move(body)});
     return append;
   }
   OutboxRow reply(const Scope& scope, const std::string& id) {
-    return OutboxRow{.id = id, .scope = scope, .channel = "gateway", .thread = "a", .turn = "t1", .content = "hello", .created_at = 7};
+    return OutboxRow{.id = id,
+                     .scope = scope,
+                     .channel = "gateway",
+                     .thread = "a",
+                     .turn = "t1",
+                     .content = "hello",
+                     .created_at = 7};
   }
   std::vector<std::string> bodies(const Scope& scope, const std::string& thread) {
     std::vector<std::string> found;
@@ -66,7 +79,8 @@ TEST_P(TurnLogConformance, AppendGivesSeqPerThreadAndPosPerUser) {
 TEST_P(TurnLogConformance, ReadsArePagedAndOrdered) {
   make_thread(ann_, "a");
   make_thread(ann_, "b");
-  for (int i = 0; i < 5; ++i) ASSERT_TRUE(run(log().append(request(ann_, i % 2 == 0 ? "a" : "b", {std::to_string(i)}))));
+  for (int i = 0; i < 5; ++i)
+    ASSERT_TRUE(run(log().append(request(ann_, i % 2 == 0 ? "a" : "b", {std::to_string(i)}))));
   const Result<std::vector<LogRecord>> page = run(log().read_thread(ann_, "a", 1, 1));
   ASSERT_TRUE(page);
   ASSERT_EQ(page->size(), 1U);
@@ -198,12 +212,14 @@ TEST_P(TurnLogConformance, ConcurrentAppendsLeaveNoGaps) {
   std::vector<Task<Result<Appended>>> tasks;
   for (int i = 0; i < kAppends; ++i) {
     const Durability durability = i % 3 == 0 ? Durability::kBarrier : Durability::kLazy;
-    tasks.push_back(log().append(request(ann_, "t" + std::to_string(i % kThreads), {std::to_string(i), "x"}, durability)));
+    tasks.push_back(log().append(
+        request(ann_, "t" + std::to_string(i % kThreads), {std::to_string(i), "x"}, durability)));
   }
   std::int64_t pos = 0;
   for (const Result<Appended>& appended : run_all(std::move(tasks))) {
     ASSERT_TRUE(appended) << appended.error().text();
-    for (const LogRecord& record : appended->records) EXPECT_EQ(record.pos, ++pos);  // in the order of the calls
+    for (const LogRecord& record : appended->records)
+      EXPECT_EQ(record.pos, ++pos);  // in the order of the calls
   }
   EXPECT_EQ(pos, 2 * kAppends);
   const Result<std::vector<LogRecord>> all = run(log().read_user(ann_, 0, 10'000));
@@ -289,7 +305,8 @@ TEST_P(TurnLogConformance, OldKeysAreForgotten) {
   for (const Result<Appended>& appended : run_all(std::move(tasks))) ASSERT_TRUE(appended);
   // Asked as of the first day: the window does not hide them, they are gone. The later ones are not.
   EXPECT_FALSE(*run(log().idempotent_message(ann_, "k0", 100)));
-  EXPECT_TRUE(*run(log().idempotent_message(ann_, "k" + std::to_string(kExpireKeysEvery + 5), 100 + 2 * day)));
+  EXPECT_TRUE(
+      *run(log().idempotent_message(ann_, "k" + std::to_string(kExpireKeysEvery + 5), 100 + 2 * day)));
 }
 
 TEST_P(TurnLogConformance, TheOutboxRowComesWithItsRecordOrNotAtAll) {

@@ -52,7 +52,7 @@ struct OutboxRow {
   std::string thread;
   std::string turn;
   std::string content;
-  std::string state;     // "pending", "sending", "delivered", "unknown", "failed"
+  std::string state;  // "pending", "sending", "delivered", "unknown", "failed"
   std::int64_t attempts = 0;
   UnixMs created_at = 0;
 };
@@ -72,8 +72,8 @@ struct AppendRequest {
   std::optional<std::string> open_turn;        // sets ThreadRow::open_turn
   std::optional<std::string> transcript_hash;  // sets ThreadRow::transcript_hash
   std::optional<std::string> title;
-  std::int64_t add_turns = 0;                  // added to ThreadRow::turn_count
-  std::optional<OutboxRow> outbox;             // new row, state "pending"
+  std::int64_t add_turns = 0;       // added to ThreadRow::turn_count
+  std::optional<OutboxRow> outbox;  // new row, state "pending"
   // (key, message_id): kConflict with context {"message_id", <the first one>, "thread", ...} and nothing appended when the user gave
   // this key before within 24 h.
   std::optional<std::pair<std::string, std::string>> idempotency;
@@ -95,15 +95,19 @@ class TurnLogStore {
   // Creates the thread, or gives the existing one of the same key (external_thread "" never matches).
   virtual Task<Result<ThreadRow>> ensure_thread(ThreadRow row) = 0;
   virtual Task<Result<ThreadRow>> thread(Scope scope, std::string id) = 0;
-  virtual Task<Result<std::optional<ThreadRow>>> thread_by_key(Scope scope, std::string channel, std::string external) = 0;
-  virtual Task<Result<std::optional<ThreadRow>>> thread_by_transcript(Scope scope, std::string channel, std::string hash) = 0;
+  virtual Task<Result<std::optional<ThreadRow>>> thread_by_key(Scope scope, std::string channel,
+                                                               std::string external) = 0;
+  virtual Task<Result<std::optional<ThreadRow>>> thread_by_transcript(Scope scope, std::string channel,
+                                                                      std::string hash) = 0;
   // Newest activity first.
   virtual Task<Result<std::vector<ThreadRow>>> threads(Scope scope, std::size_t limit) = 0;
 
   // Records with seq > after, ascending, at most limit.
-  virtual Task<Result<std::vector<LogRecord>>> read_thread(Scope scope, std::string thread, std::int64_t after, std::size_t limit) = 0;
+  virtual Task<Result<std::vector<LogRecord>>> read_thread(Scope scope, std::string thread,
+                                                           std::int64_t after, std::size_t limit) = 0;
   // Records of all threads of (realm, user) with pos > after, ascending, at most limit.
-  virtual Task<Result<std::vector<LogRecord>>> read_user(Scope scope, std::int64_t after, std::size_t limit) = 0;
+  virtual Task<Result<std::vector<LogRecord>>> read_user(Scope scope, std::int64_t after,
+                                                         std::size_t limit) = 0;
   // The pos of the newest record of (realm, user), 0 when there is none.
   virtual Task<Result<std::int64_t>> last_pos(Scope scope) = 0;
 
@@ -111,13 +115,16 @@ class TurnLogStore {
   virtual Task<Result<std::vector<ThreadRow>>> open_threads() = 0;
 
   // (message id, thread) that this user's key was used for within 24 h before `now`, or nothing.
-  virtual Task<Result<std::optional<std::pair<std::string, std::string>>>> idempotent_message(Scope scope, std::string key, UnixMs now) = 0;
+  virtual Task<Result<std::optional<std::pair<std::string, std::string>>>> idempotent_message(Scope scope,
+                                                                                              std::string key,
+                                                                                              UnixMs now) = 0;
 
   // Rows of all users in state "pending" or "sending", oldest first. A row that is "sending" when the engine starts was being sent when
   // the last one ended. Not reachable from outside.
   virtual Task<Result<std::vector<OutboxRow>>> outbox_pending(std::size_t limit) = 0;
   // On disk when it returns.
-  virtual Task<Result<>> outbox_update(Scope scope, std::string id, std::string state, std::int64_t attempts) = 0;
+  virtual Task<Result<>> outbox_update(Scope scope, std::string id, std::string state,
+                                       std::int64_t attempts) = 0;
 };
 
 }  // namespace chela::store

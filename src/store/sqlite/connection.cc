@@ -10,8 +10,9 @@
 namespace chela::store::sqlite {
 namespace {
 
-constexpr int kBusyTimeoutMs = 5000;  // another program (a backup, the sqlite3 shell) may hold the file for a moment
-constexpr int kRestartWaitMs = 50;    // writes wait meanwhile
+constexpr int kBusyTimeoutMs =
+    5000;  // another program (a backup, the sqlite3 shell) may hold the file for a moment
+constexpr int kRestartWaitMs = 50;  // writes wait meanwhile
 constexpr int kWriterCacheKib = 1536;
 constexpr int kReaderCacheKib = 512;
 // A log that had to grow beyond this is cut back to it when it starts anew.
@@ -65,14 +66,22 @@ Result<> Connection::configure(Access access) {
   sqlite3_db_config(db_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(db_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   const int cache = access == Access::kReadWrite ? kWriterCacheKib : kReaderCacheKib;
-  Result<> done = script(fmt::format("PRAGMA foreign_keys=ON; PRAGMA cache_size=-{}; PRAGMA temp_store=MEMORY;", cache));
+  Result<> done =
+      script(fmt::format("PRAGMA foreign_keys=ON; PRAGMA cache_size=-{}; PRAGMA temp_store=MEMORY;", cache));
   if (!done) return done;
   return register_fts_hits(*this);
 }
 
 Result<> Connection::use_wal() {
-  Result<> done = script(fmt::format("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit={};",
-                                     kKeptWalBytes));
+  const Result<std::optional<std::int64_t>> pages =
+      one("PRAGMA page_count", {}, [](const Row& row) { return row.integer(0); });
+  if (!pages) return fail(pages.error());
+  // A new file needs no sync of its header: until the first checkpoint, which syncs it, all that counts is in the log.
+  const char* before = pages->value_or(0) == 0 ? "PRAGMA synchronous=OFF;" : "";
+  Result<> done =
+      script(fmt::format("{} PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0; "
+                         "PRAGMA journal_size_limit={};",
+                         before, kKeptWalBytes));
   if (!done) return done;
   sqlite3_wal_hook(
       db_,
@@ -93,7 +102,8 @@ Result<Statement> Connection::use(std::string_view sql, std::initializer_list<Ar
   auto found = statements_.find(sql);
   if (found == statements_.end()) {
     sqlite3_stmt* stmt = nullptr;
-    const int code = sqlite3_prepare_v3(db_, sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT, &stmt, nullptr);
+    const int code = sqlite3_prepare_v3(db_, sql.data(), static_cast<int>(sql.size()),
+                                        SQLITE_PREPARE_PERSISTENT, &stmt, nullptr);
     if (code != SQLITE_OK) return fail(error_of(code, sqlite3_errmsg(db_), path_));
     found = statements_.emplace(std::string(sql), stmt).first;
   }
@@ -107,12 +117,18 @@ Result<Statement> Connection::use(std::string_view sql, std::initializer_list<Ar
     const char* bytes = arg.bytes_.data() == nullptr ? "" : arg.bytes_.data();
     int code = SQLITE_OK;
     switch (arg.kind_) {
-      case Arg::Kind::kNull: code = sqlite3_bind_null(stmt, column); break;
-      case Arg::Kind::kInteger: code = sqlite3_bind_int64(stmt, column, arg.integer_); break;
+      case Arg::Kind::kNull:
+        code = sqlite3_bind_null(stmt, column);
+        break;
+      case Arg::Kind::kInteger:
+        code = sqlite3_bind_int64(stmt, column, arg.integer_);
+        break;
       case Arg::Kind::kText:
         code = sqlite3_bind_text64(stmt, column, bytes, arg.bytes_.size(), SQLITE_STATIC, SQLITE_UTF8);
         break;
-      case Arg::Kind::kBlob: code = sqlite3_bind_blob64(stmt, column, bytes, arg.bytes_.size(), SQLITE_STATIC); break;
+      case Arg::Kind::kBlob:
+        code = sqlite3_bind_blob64(stmt, column, bytes, arg.bytes_.size(), SQLITE_STATIC);
+        break;
     }
     if (code != SQLITE_OK) return fail(error_of(code, sqlite3_errstr(code), path_));
   }

@@ -132,8 +132,8 @@ class Connection {
   // when it returns; checkpoints happen only through checkpoint().
   Result<> use_wal();
 
-  std::int64_t changes() const;      // rows that the last statement changed
-  bool in_transaction() const;       // false also after an error that took the transaction back
+  std::int64_t changes() const;                 // rows that the last statement changed
+  bool in_transaction() const;                  // false also after an error that took the transaction back
   int wal_pages() const { return wal_pages_; }  // in the write-ahead log after the last commit
 
   // Copies pages of the write-ahead log back into the database file; the next commit then starts the log from its beginning, unless

@@ -30,26 +30,36 @@ struct Acknowledged {
   std::int64_t first_pos;
 };
 
-Scope scope_of(int conversation) { return {.realm = "r", .user = conversation % 2 == 0 ? "ann" : "bob", .agent = "a"}; }
+Scope scope_of(int conversation) {
+  return {.realm = "r", .user = conversation % 2 == 0 ? "ann" : "bob", .agent = "a"};
+}
 std::string thread_of(int conversation) { return "thread-" + std::to_string(conversation); }
-std::string body_of(const std::string& thread, std::int64_t seq) { return thread + "/" + std::to_string(seq); }
+std::string body_of(const std::string& thread, std::int64_t seq) {
+  return thread + "/" + std::to_string(seq);
+}
 
 // Two records and a blob that the first one names; every third append is lazy.
 Task<> converse(TurnLogStore& log, BlobStore& blobs, int conversation) {
   const std::string thread = thread_of(conversation);
   const Scope scope = scope_of(conversation);
-  const Result<ThreadRow> row = co_await log.ensure_thread({.id = thread, .scope = scope, .channel = "c", .external_thread = thread});
+  const Result<ThreadRow> row =
+      co_await log.ensure_thread({.id = thread, .scope = scope, .channel = "c", .external_thread = thread});
   CHELA_CHECK(row, row.error().text());
   std::int64_t seq = row->last_seq;
   for (int i = 0;; ++i) {
     const std::string hash = body_of(thread, seq + 1);
     const Result<> put = co_await blobs.put(scope, hash, std::string(3000, 'b') + hash);
     CHELA_CHECK(put, put.error().text());
-    AppendRequest request{.scope = scope, .thread = thread, .durability = i % 3 == 2 ? Durability::kLazy : Durability::kBarrier};
-    for (int r = 0; r < 2; ++r) request.records.push_back({.turn = "t", .kind = "k", .body = body_of(thread, ++seq)});
+    AppendRequest request{.scope = scope,
+                          .thread = thread,
+                          .durability = i % 3 == 2 ? Durability::kLazy : Durability::kBarrier};
+    for (int r = 0; r < 2; ++r)
+      request.records.push_back({.turn = "t", .kind = "k", .body = body_of(thread, ++seq)});
     const Result<Appended> appended = co_await log.append(std::move(request));
     CHELA_CHECK(appended, appended.error().text());
-    const Acknowledged report{.conversation = conversation, .first_seq = appended->records[0].seq, .first_pos = appended->records[0].pos};
+    const Acknowledged report{.conversation = conversation,
+                              .first_seq = appended->records[0].seq,
+                              .first_pos = appended->records[0].pos};
     CHELA_CHECK(::write(kReportFd, &report, sizeof(report)) == sizeof(report), "the parent is gone");
   }
 }
@@ -75,10 +85,11 @@ class Child {
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawn_file_actions_adddup2(&actions, pipe[1], kReportFd);
     const std::string variable = std::string(kChildDb) + "=" + db;
-    const char* arguments[] = {"store_sqlite_test", "--gtest_filter=StoreCrash.DISABLED_Child", "--gtest_also_run_disabled_tests",
-                               "--gtest_brief=1", nullptr};
+    const char* arguments[] = {"store_sqlite_test", "--gtest_filter=StoreCrash.DISABLED_Child",
+                               "--gtest_also_run_disabled_tests", "--gtest_brief=1", nullptr};
     const char* variables[] = {variable.c_str(), nullptr};
-    CHELA_CHECK(::posix_spawn(&pid_, "/proc/self/exe", &actions, nullptr, const_cast<char**>(arguments), const_cast<char**>(variables)) == 0,
+    CHELA_CHECK(::posix_spawn(&pid_, "/proc/self/exe", &actions, nullptr, const_cast<char**>(arguments),
+                              const_cast<char**>(variables)) == 0,
                 "the child does not start");
     ::posix_spawn_file_actions_destroy(&actions);
     ::close(pipe[1]);
@@ -113,14 +124,16 @@ TEST(StoreCrash, WhatWasAcknowledgedIsThereWithoutGaps) {
   std::minstd_rand random(::testing::UnitTest::GetInstance()->random_seed());
   std::map<std::string, std::int64_t> last_of_user;
   for (int round = 0; round < 6; ++round) {
-    const std::vector<Acknowledged> acknowledged = Child(path).kill_after(std::uniform_int_distribution<size_t>(1, 400)(random));
+    const std::vector<Acknowledged> acknowledged =
+        Child(path).kill_after(std::uniform_int_distribution<size_t>(1, 400)(random));
 
     runtime::AsioLoop loop;
     runtime::Pool pool(loop, 1);
     const std::unique_ptr<Database> db = Database::open(path, loop, pool).value();
     std::map<std::string, std::map<std::int64_t, LogRecord>> by_thread;
     for (const int user : {0, 1}) {
-      const Result<std::vector<LogRecord>> records = runtime::block_on(loop, db->turn_log().read_user(scope_of(user), 0, 1'000'000));
+      const Result<std::vector<LogRecord>> records =
+          runtime::block_on(loop, db->turn_log().read_user(scope_of(user), 0, 1'000'000));
       ASSERT_TRUE(records);
       std::int64_t pos = 0;
       for (const LogRecord& record : *records) {

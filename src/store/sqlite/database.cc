@@ -23,7 +23,8 @@ Failure system_failure(std::string_view doing, const std::string& path, int numb
 // Makes the file (SQLite gives -wal and -shm its mode) and its folder, or narrows the file that is there.
 Result<> make_private_file(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
-  if (!folder.empty() && ::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return system_failure("make the folder", folder, errno);
+  if (!folder.empty() && ::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
+    return system_failure("make the folder", folder, errno);
   const int fd = ::open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, kFileMode);
   if (fd >= 0) {
     ::close(fd);
@@ -48,7 +49,8 @@ Result<std::unique_ptr<Connection>> open_file(const std::string& path) {
 
 }  // namespace
 
-Result<std::unique_ptr<Database>> Database::open(const std::string& path, runtime::EventLoop& loop, runtime::Pool& pool, WriterOptions options) {
+Result<std::unique_ptr<Database>> Database::open(const std::string& path, runtime::EventLoop& loop,
+                                                 runtime::Pool& pool, WriterOptions options) {
   Result<std::unique_ptr<Connection>> db = open_file(path);
   if (!db) return fail(std::move(db.error()));
   Result<> ready = migrate(**db, sqlite_migrations(), loop.clock().now());
@@ -64,9 +66,11 @@ Result<std::unique_ptr<Database>> Database::open_in_memory(runtime::EventLoop& l
   return std::unique_ptr<Database>(new Database(loop, std::move(*db), nullptr, options));
 }
 
-Database::Database(runtime::EventLoop& loop, std::unique_ptr<Connection> db, runtime::Pool* pool, WriterOptions options)
+Database::Database(runtime::EventLoop& loop, std::unique_ptr<Connection> db, runtime::Pool* pool,
+                   WriterOptions options)
     : path_(db->path()),
-      writer_(loop, std::move(db), pool != nullptr ? Writer::Runs::kOnThread : Writer::Runs::kOnLoop, options),
+      writer_(loop, std::move(db), pool != nullptr ? Writer::Runs::kOnThread : Writer::Runs::kOnLoop,
+              options),
       readers_(pool != nullptr ? Readers(path_, *pool) : Readers(writer_)),
       turn_log_(writer_, readers_),
       blobs_(writer_, readers_),

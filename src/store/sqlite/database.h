@@ -23,10 +23,11 @@ class Database {
  public:
   // Opens or creates the file (0600; a missing folder is made, 0700) and brings its schema up to date. Fails with the next step to take when
   // the file is no database, belongs to another program, or has been used by a newer Chela.
-  static Result<std::unique_ptr<Database>> open(const std::string& path, runtime::EventLoop& loop, runtime::Pool& pool,
-                                                WriterOptions options = {});
+  static Result<std::unique_ptr<Database>> open(const std::string& path, runtime::EventLoop& loop,
+                                                runtime::Pool& pool, WriterOptions options = {});
   // For `--no-db` and tests: everything runs on the loop, nothing outlives the object.
-  static Result<std::unique_ptr<Database>> open_in_memory(runtime::EventLoop& loop, WriterOptions options = {});
+  static Result<std::unique_ptr<Database>> open_in_memory(runtime::EventLoop& loop,
+                                                          WriterOptions options = {});
 
   TurnLogStore& turn_log() { return turn_log_; }
   BlobStore& blobs() { return blobs_; }
@@ -35,7 +36,8 @@ class Database {
   TokenStore& tokens() { return tokens_; }
 
  private:
-  Database(runtime::EventLoop& loop, std::unique_ptr<Connection> db, runtime::Pool* pool, WriterOptions options);
+  Database(runtime::EventLoop& loop, std::unique_ptr<Connection> db, runtime::Pool* pool,
+           WriterOptions options);
 
   const std::string path_;
   // Readers go first: the last connection to close copies the log back into the file, and theirs may not write.

@@ -31,7 +31,8 @@ int count_hits(const Fts5ExtensionApi* api, Fts5Context* fts, std::vector<std::u
   return code;
 }
 
-void chela_hits(const Fts5ExtensionApi* api, Fts5Context* fts, sqlite3_context* context, int, sqlite3_value**) {
+void chela_hits(const Fts5ExtensionApi* api, Fts5Context* fts, sqlite3_context* context, int,
+                sqlite3_value**) {
   std::vector<std::uint32_t> counts;
   const int code = count_hits(api, fts, counts);
   if (code != SQLITE_OK) return sqlite3_result_error_code(context, code);
@@ -50,7 +51,9 @@ Result<> register_fts_hits(Connection& db) {
     sqlite3_step(stmt);
   }
   sqlite3_finalize(stmt);
-  if (api == nullptr) return fail(error_of(code == SQLITE_OK ? SQLITE_ERROR : code, "full-text search is not compiled in", db.path()));
+  if (api == nullptr)
+    return fail(
+        error_of(code == SQLITE_OK ? SQLITE_ERROR : code, "full-text search is not compiled in", db.path()));
   code = api->xCreateFunction(api, "chela_hits", nullptr, &chela_hits, nullptr);
   if (code != SQLITE_OK) return fail(error_of(code, sqlite3_errstr(code), db.path()));
   return {};

@@ -15,7 +15,8 @@ Jobs GroupCommit::run(Jobs jobs) {
   if (done) done = db_->run("COMMIT");
   if (done) return jobs;
 
-  if (db_->in_transaction()) (void)db_->run("ROLLBACK");  // a rollback that fails too has taken place: the log's tail is not valid
+  if (db_->in_transaction())
+    (void)db_->run("ROLLBACK");  // a rollback that fails too has taken place: the log's tail is not valid
   Jobs failed;
   for (std::unique_ptr<Job>& job : jobs) {
     if (job->is_kept()) {
@@ -50,7 +51,8 @@ Result<> GroupCommit::run_all(Jobs& jobs) {
 }
 
 Jobs GroupCommit::abandon() {
-  for (const std::unique_ptr<Job>& job : kept_) job->fail(Error{.code = Code::kUnavailable, .message = "the store is closed"});
+  for (const std::unique_ptr<Job>& job : kept_)
+    job->fail(Error{.code = Code::kUnavailable, .message = "the store is closed"});
   return std::exchange(kept_, {});
 }
 

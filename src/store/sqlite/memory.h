@@ -14,7 +14,8 @@ class Memory final : public MemoryStore {
   Task<Result<DocumentRow>> read(Scope scope, std::string path) override;
   Task<Result<bool>> remove(Scope scope, std::string path) override;
   Task<Result<std::vector<DocumentInfo>>> list(Scope scope, std::string prefix) override;
-  Task<Result<std::vector<ChunkHit>>> search_text(Scope scope, std::vector<std::string> terms, std::size_t limit) override;
+  Task<Result<std::vector<ChunkHit>>> search_text(Scope scope, std::vector<std::string> terms,
+                                                  std::size_t limit) override;
 
  private:
   Writer& writer_;

@@ -34,11 +34,12 @@ std::string quoted(std::string term) {
 
 Result<Owners> owners_of(Connection& db, const Scope& scope) {
   Owners owners;
-  Result<> read = db.each("SELECT id, chunks FROM memory_owners WHERE realm = ? AND user_id = ? AND agent IN ('', ?)",
-                          {scope.realm, scope.user, scope.agent}, [&](const Row& row) {
-                            owners.numbers.push_back(row.integer(0));
-                            owners.chunks += static_cast<double>(row.integer(1));
-                          });
+  Result<> read =
+      db.each("SELECT id, chunks FROM memory_owners WHERE realm = ? AND user_id = ? AND agent IN ('', ?)",
+              {scope.realm, scope.user, scope.agent}, [&](const Row& row) {
+                owners.numbers.push_back(row.integer(0));
+                owners.chunks += static_cast<double>(row.integer(1));
+              });
   if (!read) return fail(std::move(read.error()));
   return owners;
 }
@@ -49,17 +50,20 @@ std::string query_text(const Owners& owners, const std::vector<std::string>& ter
   for (const std::int64_t number : owners.numbers) who.push_back(fmt::format("\"{}\"", number));
   std::vector<std::string> what;
   for (const std::string& term : terms) what.push_back(quoted(term));
-  return fmt::format("owner : ({}) AND content : ({})", strings::join(who, " OR "), strings::join(what, " OR "));
+  return fmt::format("owner : ({}) AND content : ({})", strings::join(who, " OR "),
+                     strings::join(what, " OR "));
 }
 
-Result<std::vector<Match>> find_matches(Connection& db, const Owners& owners, const std::vector<std::string>& terms) {
+Result<std::vector<Match>> find_matches(Connection& db, const Owners& owners,
+                                        const std::vector<std::string>& terms) {
   const size_t owner_phrases = owners.numbers.size();
-  return db.all("SELECT rowid, chela_hits(chunks_text) FROM chunks_text WHERE chunks_text MATCH ?", {query_text(owners, terms)},
-                [&](const Row& row) {
+  return db.all("SELECT rowid, chela_hits(chunks_text) FROM chunks_text WHERE chunks_text MATCH ?",
+                {query_text(owners, terms)}, [&](const Row& row) {
                   const std::string_view blob = row.view(1);
                   std::vector<std::uint32_t> counts(blob.size() / sizeof(std::uint32_t));
                   std::memcpy(counts.data(), blob.data(), counts.size() * sizeof(std::uint32_t));
-                  counts.erase(counts.begin() + 1, counts.begin() + 1 + static_cast<std::ptrdiff_t>(owner_phrases));
+                  counts.erase(counts.begin() + 1,
+                               counts.begin() + 1 + static_cast<std::ptrdiff_t>(owner_phrases));
                   return Match{.chunk = row.integer(0), .counts = std::move(counts)};
                 });
 }
@@ -89,13 +93,18 @@ Result<std::optional<ChunkHit>> load(Connection& db, const Scope& scope, const M
       "SELECT d.id, d.path, c.content, c.chunk_index FROM chunks c JOIN documents d ON d.number = c.document"
       " WHERE c.number = ? AND d.realm = ? AND d.user_id = ? AND d.agent IN ('', ?)",
       {match.chunk, scope.realm, scope.user, scope.agent}, [&](const Row& row) {
-        return ChunkHit{.document_id = row.text(0), .path = row.text(1), .content = row.text(2), .chunk_index = row.integer(3), .rank = match.rank};
+        return ChunkHit{.document_id = row.text(0),
+                        .path = row.text(1),
+                        .content = row.text(2),
+                        .chunk_index = row.integer(3),
+                        .rank = match.rank};
       });
 }
 
 }  // namespace
 
-Result<std::vector<ChunkHit>> search_chunks(Connection& db, const Scope& scope, std::vector<std::string> terms, std::size_t limit) {
+Result<std::vector<ChunkHit>> search_chunks(Connection& db, const Scope& scope,
+                                            std::vector<std::string> terms, std::size_t limit) {
   std::vector<ChunkHit> hits;
   if (terms.empty() || limit == 0) return hits;
   if (terms.size() > kMaxSearchTerms) terms.resize(kMaxSearchTerms);
@@ -110,8 +119,9 @@ Result<std::vector<ChunkHit>> search_chunks(Connection& db, const Scope& scope, 
   rank(*matches, owners->chunks);
   const auto kept = static_cast<std::ptrdiff_t>(std::min(limit, matches->size()));
   // Equal ranks: what was written first. Answers must not change from call to call.
-  std::ranges::partial_sort(*matches, matches->begin() + kept,
-                            [](const Match& a, const Match& b) { return a.rank != b.rank ? a.rank > b.rank : a.chunk < b.chunk; });
+  std::ranges::partial_sort(*matches, matches->begin() + kept, [](const Match& a, const Match& b) {
+    return a.rank != b.rank ? a.rank > b.rank : a.chunk < b.chunk;
+  });
   for (auto match = matches->begin(); match != matches->begin() + kept; ++match) {
     Result<std::optional<ChunkHit>> hit = load(db, scope, *match);
     if (!hit) return fail(std::move(hit.error()));

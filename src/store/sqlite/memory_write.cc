@@ -36,17 +36,21 @@ Result<std::int64_t> owner_number(Connection& db, const Scope& scope) {
 }
 
 // Writes the document's row and gives its number.
-Result<std::int64_t> save_row(Connection& db, const Scope& scope, const std::optional<Stored>& before, const DocumentRow& now) {
+Result<std::int64_t> save_row(Connection& db, const Scope& scope, const std::optional<Stored>& before,
+                              const DocumentRow& now) {
   if (before) {
-    Result<> updated = db.run("UPDATE documents SET content = ?, bytes = ?, updated_at = ? WHERE number = ? AND realm = ? AND user_id = ?",
-                              {now.content, now.content.size(), now.updated_at, before->number, scope.realm, scope.user});
+    Result<> updated = db.run(
+        "UPDATE documents SET content = ?, bytes = ?, updated_at = ? WHERE number = ? AND realm = ? AND "
+        "user_id = ?",
+        {now.content, now.content.size(), now.updated_at, before->number, scope.realm, scope.user});
     if (!updated) return fail(std::move(updated.error()));
     return before->number;
   }
   const Result<std::optional<std::int64_t>> number = db.one(
       "INSERT INTO documents (id, realm, user_id, agent, path, content, bytes, created_at, updated_at)"
       " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number",
-      {now.id, scope.realm, scope.user, scope.agent, now.path, now.content, now.content.size(), now.created_at, now.updated_at},
+      {now.id, scope.realm, scope.user, scope.agent, now.path, now.content, now.content.size(),
+       now.created_at, now.updated_at},
       [](const Row& row) { return row.integer(0); });
   if (!number) return fail(number.error());
   return number->value_or(0);
@@ -58,40 +62,51 @@ Result<> drop_chunks(Connection& db, const Scope& scope, std::int64_t document, 
 }
 
 // Replaces the chunks from the first one that differs: appending to a long document costs what its end costs.
-Result<> save_chunks(Connection& db, const Scope& scope, std::int64_t document, const std::vector<std::string>& chunks) {
+Result<> save_chunks(Connection& db, const Scope& scope, std::int64_t document,
+                     const std::vector<std::string>& chunks) {
   size_t same = 0;
   bool differs = false;
-  Result<> done = db.each("SELECT content FROM chunks WHERE document = ? AND realm = ? AND user_id = ? ORDER BY chunk_index",
-                          {document, scope.realm, scope.user}, [&](const Row& row) {
-                            differs = differs || same >= chunks.size() || row.view(0) != chunks[same];
-                            if (!differs) ++same;
-                          });
+  Result<> done = db.each(
+      "SELECT content FROM chunks WHERE document = ? AND realm = ? AND user_id = ? ORDER BY chunk_index",
+      {document, scope.realm, scope.user}, [&](const Row& row) {
+        differs = differs || same >= chunks.size() || row.view(0) != chunks[same];
+        if (!differs) ++same;
+      });
   if (done) done = drop_chunks(db, scope, document, same);
   if (!done || same == chunks.size()) return done;
   const Result<std::int64_t> owner = owner_number(db, scope);
   if (!owner) return fail(owner.error());
   for (size_t i = same; done && i < chunks.size(); ++i) {
-    done = db.run("INSERT INTO chunks (realm, user_id, owner, document, chunk_index, content) VALUES (?, ?, ?, ?, ?, ?)",
-                  {scope.realm, scope.user, *owner, document, i, chunks[i]});
+    done = db.run(
+        "INSERT INTO chunks (realm, user_id, owner, document, chunk_index, content) VALUES (?, ?, ?, ?, ?, "
+        "?)",
+        {scope.realm, scope.user, *owner, document, i, chunks[i]});
   }
   return done;
 }
 
 }  // namespace
 
-Result<DocumentRow> write_document(Connection& db, const Scope& scope, MemoryStore::Write write, MemoryStore::Chunker chunk) {
+Result<DocumentRow> write_document(Connection& db, const Scope& scope, MemoryStore::Write write,
+                                   MemoryStore::Chunker chunk) {
   const Result<std::optional<Stored>> before = find_own(db, scope, write.path);
   if (!before) return fail(before.error());
-  DocumentRow now{.id = std::move(write.id), .path = write.path, .content = std::move(write.content), .agent = scope.agent,
-                  .created_at = write.at, .updated_at = write.at};
+  DocumentRow now{.id = std::move(write.id),
+                  .path = write.path,
+                  .content = std::move(write.content),
+                  .agent = scope.agent,
+                  .created_at = write.at,
+                  .updated_at = write.at};
   if (*before) {
     const DocumentRow& old = (*before)->row;
     now.id = old.id;
     now.created_at = old.created_at;
-    if (write.mode == MemoryStore::WriteMode::kAppend && !old.content.empty()) now.content = old.content + "\n" + now.content;
+    if (write.mode == MemoryStore::WriteMode::kAppend && !old.content.empty())
+      now.content = old.content + "\n" + now.content;
   }
   if (now.content.size() > kMaxDocumentBytes) {
-    return fail(Code::kTooLarge, "{} would have {} bytes; a document holds at most {}", write.path, now.content.size(), kMaxDocumentBytes);
+    return fail(Code::kTooLarge, "{} would have {} bytes; a document holds at most {}", write.path,
+                now.content.size(), kMaxDocumentBytes);
   }
   const Result<std::int64_t> number = save_row(db, scope, *before, now);
   if (!number) return fail(number.error());
@@ -107,7 +122,8 @@ Result<bool> remove_document(Connection& db, const Scope& scope, const std::stri
   const std::int64_t number = (*found)->number;
   Result<> removed = drop_chunks(db, scope, number, 0);
   if (removed) {
-    removed = db.run("DELETE FROM documents WHERE number = ? AND realm = ? AND user_id = ?", {number, scope.realm, scope.user});
+    removed = db.run("DELETE FROM documents WHERE number = ? AND realm = ? AND user_id = ?",
+                     {number, scope.realm, scope.user});
   }
   if (!removed) return fail(std::move(removed.error()));
   return true;

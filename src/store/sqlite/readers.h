@@ -17,7 +17,8 @@ namespace chela::store::sqlite {
 // begins after a write was acknowledged sees it. There are never more connections than pool threads; they open on first use and stay.
 class Readers {
  public:
-  Readers(std::string path, runtime::Pool& pool) : set_(std::make_shared<Set>(std::move(path))), pool_(&pool) {}
+  Readers(std::string path, runtime::Pool& pool)
+      : set_(std::make_shared<Set>(std::move(path))), pool_(&pool) {}
   // Of a database in memory: on the loop, with the writer's connection.
   explicit Readers(Writer& writer) : writer_(&writer) {}
 

@@ -27,7 +27,7 @@ class SchemaTest : public ::testing::Test {
     return **db.one(sql, {}, [](const Row& row) { return row.integer(0); });
   }
   static mode_t mode_of(const std::string& path) {
-    struct stat info {};
+    struct stat info{};
     EXPECT_EQ(::stat(path.c_str(), &info), 0) << path;
     return info.st_mode & 0777;
   }
@@ -58,7 +58,8 @@ TEST_F(SchemaTest, MigrationsAreAppliedOnceAndRecorded) {
   ASSERT_TRUE(open());
   ASSERT_TRUE(open());
   const std::unique_ptr<Connection> db = connect();
-  EXPECT_EQ(number(*db, "SELECT count(*) FROM schema_migrations"), static_cast<std::int64_t>(sqlite_migrations().size()));
+  EXPECT_EQ(number(*db, "SELECT count(*) FROM schema_migrations"),
+            static_cast<std::int64_t>(sqlite_migrations().size()));
   EXPECT_EQ(number(*db, "SELECT count(*) FROM schema_migrations WHERE length(sha256) <> 64"), 0);
   EXPECT_EQ(number(*db, "SELECT min(applied_at) FROM schema_migrations"), loop_.clock().now());
 }
@@ -67,9 +68,11 @@ TEST_F(SchemaTest, EveryTableCarriesItsOwner) {
   ASSERT_TRUE(open());
   const std::unique_ptr<Connection> db = connect();
   EXPECT_EQ(number(*db,
-                   "SELECT count(*) FROM sqlite_schema s WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'chunks_text%'"
+                   "SELECT count(*) FROM sqlite_schema s WHERE type = 'table' AND name NOT LIKE 'sqlite_%' "
+                   "AND name NOT LIKE 'chunks_text%'"
                    " AND name <> 'schema_migrations'"
-                   " AND 2 <> (SELECT count(*) FROM pragma_table_info(s.name) WHERE name IN ('realm', 'user_id') AND \"notnull\" = 1)"),
+                   " AND 2 <> (SELECT count(*) FROM pragma_table_info(s.name) WHERE name IN ('realm', "
+                   "'user_id') AND \"notnull\" = 1)"),
             0);
 }
 
@@ -77,7 +80,10 @@ TEST_F(SchemaTest, EveryTableCarriesItsOwner) {
 TEST_F(SchemaTest, NothingNeedsMoreThanSqlite) {
   ASSERT_TRUE(open());
   const std::unique_ptr<Connection> db = connect();
-  EXPECT_EQ(number(*db, "SELECT count(*) FROM sqlite_schema WHERE sql LIKE '%RANDOM%ROWID%' OR sql LIKE '%libsql_%'"), 0);
+  EXPECT_EQ(
+      number(*db,
+             "SELECT count(*) FROM sqlite_schema WHERE sql LIKE '%RANDOM%ROWID%' OR sql LIKE '%libsql_%'"),
+      0);
 }
 
 TEST_F(SchemaTest, ANewerSchemaIsRefused) {
@@ -86,7 +92,8 @@ TEST_F(SchemaTest, ANewerSchemaIsRefused) {
   const Result<> refused = open();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kUnsupported);
-  EXPECT_NE(refused.error().message.find("turn_log/0999_later"), std::string::npos) << refused.error().message;
+  EXPECT_NE(refused.error().message.find("turn_log/0999_later"), std::string::npos)
+      << refused.error().message;
 }
 
 TEST_F(SchemaTest, AChangedMigrationIsRefused) {
@@ -104,7 +111,8 @@ TEST_F(SchemaTest, AFileThatIsNoDatabaseIsRefusedAndLeftAlone) {
   const Result<std::unique_ptr<Database>> refused = Database::open(path, loop_, pool_);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
-  EXPECT_NE(refused.error().message.find("another home folder"), std::string::npos) << refused.error().message;
+  EXPECT_NE(refused.error().message.find("another home folder"), std::string::npos)
+      << refused.error().message;
   EXPECT_EQ(content_of(path), std::string(5000, 'n'));
 }
 
@@ -119,7 +127,8 @@ TEST_F(SchemaTest, AnotherProgramsDatabaseIsRefusedAndLeftAlone) {
 }
 
 TEST_F(SchemaTest, AFolderThatCannotBeMadeIsNamed) {
-  const Result<std::unique_ptr<Database>> refused = Database::open(dir_.file("no/such/chela.db"), loop_, pool_);
+  const Result<std::unique_ptr<Database>> refused =
+      Database::open(dir_.file("no/such/chela.db"), loop_, pool_);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kUnavailable);
   EXPECT_NE(refused.error().message.find("no/such"), std::string::npos) << refused.error().message;
@@ -127,15 +136,21 @@ TEST_F(SchemaTest, AFolderThatCannotBeMadeIsNamed) {
 
 TEST_F(SchemaTest, AFailingMigrationLeavesTheEarlierOnesAndNothingOfItself) {
   const std::unique_ptr<Connection> db = Connection::open("", Access::kReadWrite).value();
-  const Migration good{.domain = "x", .number = 1, .name = "good", .sha256 = "a", .sql = "CREATE TABLE good (n)"};
-  const Migration bad{.domain = "x", .number = 2, .name = "bad", .sha256 = "b", .sql = "CREATE TABLE half (n); CREATE NONSENSE;"};
+  const Migration good{
+      .domain = "x", .number = 1, .name = "good", .sha256 = "a", .sql = "CREATE TABLE good (n)"};
+  const Migration bad{.domain = "x",
+                      .number = 2,
+                      .name = "bad",
+                      .sha256 = "b",
+                      .sql = "CREATE TABLE half (n); CREATE NONSENSE;"};
   const Migration both[] = {good, bad};
   const Result<> failed = migrate(*db, both, 1);
   ASSERT_FALSE(failed);
   EXPECT_NE(failed.error().message.find("x/0002_bad"), std::string::npos) << failed.error().message;
   EXPECT_EQ(number(*db, "SELECT count(*) FROM sqlite_schema WHERE name IN ('good', 'half')"), 1);
   EXPECT_EQ(number(*db, "SELECT count(*) FROM schema_migrations"), 1);
-  const Migration mended[] = {good, {.domain = "x", .number = 2, .name = "bad", .sha256 = "c", .sql = "CREATE TABLE half (n)"}};
+  const Migration mended[] = {
+      good, {.domain = "x", .number = 2, .name = "bad", .sha256 = "c", .sql = "CREATE TABLE half (n)"}};
   EXPECT_TRUE(migrate(*db, mended, 2));
 }
 

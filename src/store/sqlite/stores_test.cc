@@ -12,8 +12,9 @@ class Stores final : public ConformanceStores {
  public:
   enum class Where { kFile, kMemory };
   explicit Stores(Where where) {
-    Result<std::unique_ptr<Database>> opened =
-        where == Where::kFile ? Database::open(dir_.file("home/chela.db"), loop_, pool_) : Database::open_in_memory(loop_);
+    Result<std::unique_ptr<Database>> opened = where == Where::kFile
+                                                   ? Database::open(dir_.file("home/chela.db"), loop_, pool_)
+                                                   : Database::open_in_memory(loop_);
     CHELA_CHECK(opened, opened ? "" : opened.error().text());
     db_ = std::move(*opened);
   }
@@ -43,6 +44,8 @@ TempDir::TempDir() {
 TempDir::~TempDir() { std::filesystem::remove_all(path_); }
 
 std::unique_ptr<ConformanceStores> stores_in_file() { return std::make_unique<Stores>(Stores::Where::kFile); }
-std::unique_ptr<ConformanceStores> stores_in_memory() { return std::make_unique<Stores>(Stores::Where::kMemory); }
+std::unique_ptr<ConformanceStores> stores_in_memory() {
+  return std::make_unique<Stores>(Stores::Where::kMemory);
+}
 
 }  // namespace chela::store::sqlite

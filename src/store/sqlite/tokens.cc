@@ -20,18 +20,23 @@ TokenRow token_of(const Row& row) {
 Task<Result<>> Tokens::put(TokenRow row) {
   return writer_.write(Durability::kBarrier, 0, [row = std::move(row)](Connection& db) -> Result<> {
     Result<> inserted = db.run(
-        "INSERT INTO tokens (id, hash, realm, user_id, permissions, label, created_at, expires_at, revoked_at)"
+        "INSERT INTO tokens (id, hash, realm, user_id, permissions, label, created_at, expires_at, "
+        "revoked_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        {row.id, row.hash, row.realm, row.user, row.permissions, row.label, row.created_at, row.expires_at, row.revoked_at});
-    if (!inserted && inserted.error().code == Code::kConflict) return fail(Code::kConflict, "the token id {} is taken", row.id);
+        {row.id, row.hash, row.realm, row.user, row.permissions, row.label, row.created_at, row.expires_at,
+         row.revoked_at});
+    if (!inserted && inserted.error().code == Code::kConflict)
+      return fail(Code::kConflict, "the token id {} is taken", row.id);
     return inserted;
   });
 }
 
 Task<Result<std::optional<TokenRow>>> Tokens::get(std::string id) {
   return readers_.read([id = std::move(id)](Connection& db) {
-    return db.one("SELECT id, hash, realm, user_id, permissions, label, created_at, expires_at, revoked_at FROM tokens WHERE id = ?", {id},
-                  token_of);
+    return db.one(
+        "SELECT id, hash, realm, user_id, permissions, label, created_at, expires_at, revoked_at FROM tokens "
+        "WHERE id = ?",
+        {id}, token_of);
   });
 }
 
@@ -45,12 +50,15 @@ Task<Result<std::vector<TokenRow>>> Tokens::list(Scope scope) {
 }
 
 Task<Result<bool>> Tokens::revoke(Scope scope, std::string id, UnixMs at) {
-  return writer_.write(Durability::kBarrier, 0, [scope = std::move(scope), id = std::move(id), at](Connection& db) -> Result<bool> {
-    Result<> updated = db.run("UPDATE tokens SET revoked_at = coalesce(revoked_at, ?) WHERE id = ? AND realm = ? AND user_id = ?",
-                              {at, id, scope.realm, scope.user});
-    if (!updated) return fail(std::move(updated.error()));
-    return db.changes() > 0;
-  });
+  return writer_.write(Durability::kBarrier, 0,
+                       [scope = std::move(scope), id = std::move(id), at](Connection& db) -> Result<bool> {
+                         Result<> updated = db.run(
+                             "UPDATE tokens SET revoked_at = coalesce(revoked_at, ?) WHERE id = ? AND realm "
+                             "= ? AND user_id = ?",
+                             {at, id, scope.realm, scope.user});
+                         if (!updated) return fail(std::move(updated.error()));
+                         return db.changes() > 0;
+                       });
 }
 
 }  // namespace chela::store::sqlite

@@ -7,7 +7,8 @@
 namespace chela::store::sqlite {
 namespace {
 
-constexpr UnixMs kWindowMs = std::chrono::duration_cast<std::chrono::milliseconds>(kIdempotencyWindow).count();
+constexpr UnixMs kWindowMs =
+    std::chrono::duration_cast<std::chrono::milliseconds>(kIdempotencyWindow).count();
 
 using Key = std::pair<std::string, std::string>;
 
@@ -17,13 +18,17 @@ Result<> claim_key(Connection& db, const AppendRequest& request, const Key& clai
   const Result<std::optional<Key>> used = find_key(db, request.scope, key, request.at);
   if (!used) return fail(used.error());
   if (*used) {
-    Error error{.code = Code::kConflict, .message = fmt::format("the idempotency key \"{}\" was used for message {}", key, (*used)->first)};
+    Error error{
+        .code = Code::kConflict,
+        .message = fmt::format("the idempotency key \"{}\" was used for message {}", key, (*used)->first)};
     return fail(std::move(error).with("message_id", (*used)->first).with("thread", (*used)->second));
   }
   return db.run(
-      "INSERT INTO idempotency_keys (realm, user_id, key, message_id, thread, created_at) VALUES (?, ?, ?, ?, ?, ?)"
+      "INSERT INTO idempotency_keys (realm, user_id, key, message_id, thread, created_at) VALUES (?, ?, ?, "
+      "?, ?, ?)"
       " ON CONFLICT (realm, user_id, key)"
-      " DO UPDATE SET message_id = excluded.message_id, thread = excluded.thread, created_at = excluded.created_at",
+      " DO UPDATE SET message_id = excluded.message_id, thread = excluded.thread, created_at = "
+      "excluded.created_at",
       {request.scope.realm, request.scope.user, key, message, request.thread, request.at});
 }
 
@@ -42,11 +47,13 @@ Result<> expire_keys(Connection& db, UnixMs now) {
 // Changes the thread's row and gives its last_seq after the new records.
 Result<std::int64_t> advance_thread(Connection& db, const AppendRequest& request) {
   const Result<std::optional<std::int64_t>> last = db.one(
-      "UPDATE threads SET last_seq = last_seq + ?4, updated_at = max(updated_at, ?5), turn_count = turn_count + ?6,"
-      " open_turn = coalesce(?7, open_turn), transcript_hash = coalesce(?8, transcript_hash), title = coalesce(?9, title)"
+      "UPDATE threads SET last_seq = last_seq + ?4, updated_at = max(updated_at, ?5), turn_count = "
+      "turn_count + ?6,"
+      " open_turn = coalesce(?7, open_turn), transcript_hash = coalesce(?8, transcript_hash), title = "
+      "coalesce(?9, title)"
       " WHERE id = ?1 AND realm = ?2 AND user_id = ?3 RETURNING last_seq",
-      {request.thread, request.scope.realm, request.scope.user, request.records.size(), request.at, request.add_turns, request.open_turn,
-       request.transcript_hash, request.title},
+      {request.thread, request.scope.realm, request.scope.user, request.records.size(), request.at,
+       request.add_turns, request.open_turn, request.transcript_hash, request.title},
       [](const Row& row) { return row.integer(0); });
   if (!last) return fail(last.error());
   if (!*last) return fail(Code::kNotFound, "no thread {}", request.thread);
@@ -58,7 +65,8 @@ Result<std::int64_t> advance_user(Connection& db, const AppendRequest& request) 
   const Result<std::optional<std::int64_t>> last = db.one(
       "INSERT INTO positions (realm, user_id, last_pos) VALUES (?1, ?2, ?3)"
       " ON CONFLICT (realm, user_id) DO UPDATE SET last_pos = last_pos + ?3 RETURNING last_pos",
-      {request.scope.realm, request.scope.user, request.records.size()}, [](const Row& row) { return row.integer(0); });
+      {request.scope.realm, request.scope.user, request.records.size()},
+      [](const Row& row) { return row.integer(0); });
   if (!last) return fail(last.error());
   return last->value_or(0);
 }
@@ -68,17 +76,21 @@ Result<> insert_outbox(Connection& db, const AppendRequest& request, const Outbo
     return fail(Code::kInvalidArgument, "outbox row {} belongs to another user than its thread", row.id);
   }
   return db.run(
-      "INSERT INTO outbox (id, realm, user_id, agent, channel, thread, turn, content, state, attempts, created_at)"
+      "INSERT INTO outbox (id, realm, user_id, agent, channel, thread, turn, content, state, attempts, "
+      "created_at)"
       " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?)",
-      {row.id, row.scope.realm, row.scope.user, row.scope.agent, row.channel, request.thread, row.turn, row.content, row.attempts, row.created_at});
+      {row.id, row.scope.realm, row.scope.user, row.scope.agent, row.channel, request.thread, row.turn,
+       row.content, row.attempts, row.created_at});
 }
 
 }  // namespace
 
 Result<std::optional<Key>> find_key(Connection& db, const Scope& scope, const std::string& key, UnixMs now) {
   return db.one(
-      "SELECT message_id, thread FROM idempotency_keys WHERE realm = ? AND user_id = ? AND key = ? AND created_at > ?",
-      {scope.realm, scope.user, key, now - kWindowMs}, [](const Row& row) { return Key(row.text(0), row.text(1)); });
+      "SELECT message_id, thread FROM idempotency_keys WHERE realm = ? AND user_id = ? AND key = ? AND "
+      "created_at > ?",
+      {scope.realm, scope.user, key, now - kWindowMs},
+      [](const Row& row) { return Key(row.text(0), row.text(1)); });
 }
 
 Result<Appended> append_records(Connection& db, AppendRequest request) {
@@ -102,8 +114,10 @@ Result<Appended> append_records(Connection& db, AppendRequest request) {
       ++seq;
       ++pos;
       Result<> inserted = db.run(
-          "INSERT INTO records (realm, user_id, thread, seq, pos, turn, kind, body, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-          {request.scope.realm, request.scope.user, request.thread, seq, pos, record.turn, record.kind, record.body, request.at});
+          "INSERT INTO records (realm, user_id, thread, seq, pos, turn, kind, body, at) VALUES (?, ?, ?, ?, "
+          "?, ?, ?, ?, ?)",
+          {request.scope.realm, request.scope.user, request.thread, seq, pos, record.turn, record.kind,
+           record.body, request.at});
       if (!inserted) return fail(std::move(inserted.error()));
       appended.records.push_back(LogRecord{.thread = request.thread,
                                            .seq = seq,

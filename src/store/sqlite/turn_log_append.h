@@ -10,6 +10,7 @@ namespace chela::store::sqlite {
 Result<Appended> append_records(Connection& db, AppendRequest request);
 
 // The message id and the thread that the user's key was used for within kIdempotencyWindow before `now`, or nothing.
-Result<std::optional<std::pair<std::string, std::string>>> find_key(Connection& db, const Scope& scope, const std::string& key, UnixMs now);
+Result<std::optional<std::pair<std::string, std::string>>> find_key(Connection& db, const Scope& scope,
+                                                                    const std::string& key, UnixMs now);
 
 }  // namespace chela::store::sqlite

@@ -22,8 +22,8 @@ struct Writer::Core : std::enable_shared_from_this<Core> {
   const WriterOptions options;
 
   // Loop thread.
-  Jobs gathered;                      // not yet given to the writer
-  size_t queued = 0;                  // jobs that are not finished
+  Jobs gathered;      // not yet given to the writer
+  size_t queued = 0;  // jobs that are not finished
   size_t queued_bytes = 0;
   bool flush_posted = false;
   std::optional<TimerId> lazy_timer;  // set while only lazy jobs are gathered
@@ -32,7 +32,7 @@ struct Writer::Core : std::enable_shared_from_this<Core> {
 
   // Where the writer runs.
   std::unique_ptr<GroupCommit> commit;
-  int checkpoint_at = 0;              // pages in the log
+  int checkpoint_at = 0;  // pages in the log
 
   // Between them.
   std::mutex mutex;
@@ -66,14 +66,17 @@ Jobs take(Jobs& queue, size_t most) {
 
 Result<> Writer::Core::submit(std::unique_ptr<Job> job, Durability durability) {
   if (queued >= options.max_queue || queued_bytes + job->bytes() > options.max_queue_bytes) {
-    Error full{.code = Code::kUnavailable, .message = "too many writes wait for the disk; try again shortly", .retry_after = kStoreRetryAfter};
+    Error full{.code = Code::kUnavailable,
+               .message = "too many writes wait for the disk; try again shortly",
+               .retry_after = kStoreRetryAfter};
     return chela::fail(std::move(full));
   }
   ++queued;
   queued_bytes += job->bytes();
   gathered.push_back(std::move(job));
   // There is nothing to save by waiting in memory.
-  const bool soon = durability == Durability::kBarrier || runs == Runs::kOnLoop || gathered.size() >= options.max_group;
+  const bool soon =
+      durability == Durability::kBarrier || runs == Runs::kOnLoop || gathered.size() >= options.max_group;
   if (soon && !flush_posted) {
     // After what is queued on the loop now: writes of other tasks that are about to run join this group.
     flush_posted = true;
@@ -145,7 +148,9 @@ void Writer::Core::work() {
       lock.unlock();
       Jobs done = commit->run(std::move(group));
       const int pages = commit->db().wal_pages();
-      loop.post([self = shared_from_this(), jobs = std::move(done), pages]() mutable { self->finish(std::move(jobs), pages); });
+      loop.post([self = shared_from_this(), jobs = std::move(done), pages]() mutable {
+        self->finish(std::move(jobs), pages);
+      });
       bound_log(pages);
       lock.lock();
     } else if (std::exchange(checkpoint_wanted, false)) {
@@ -166,7 +171,8 @@ void Writer::Core::bound_log(int pages) {
   Connection& db = commit->db();
   (void)db.checkpoint(Connection::Checkpoint::kPassive);
   // Readers that follow each other without a gap keep the log from starting anew: wait for them.
-  if (pages >= kMaxWalFactor * options.checkpoint_pages) (void)db.checkpoint(Connection::Checkpoint::kRestart);
+  if (pages >= kMaxWalFactor * options.checkpoint_pages)
+    (void)db.checkpoint(Connection::Checkpoint::kRestart);
   // Somebody who reads for long (a backup) makes this useless until it ends: not after every group then.
   checkpoint_at = pages + options.checkpoint_pages / kMaxWalFactor;
 }
@@ -176,7 +182,9 @@ Writer::Writer(EventLoop& loop, std::unique_ptr<Connection> db, Runs runs, Write
 
 Writer::~Writer() { core_->close(); }
 
-Result<> Writer::submit(std::unique_ptr<Job> job, Durability durability) { return core_->submit(std::move(job), durability); }
+Result<> Writer::submit(std::unique_ptr<Job> job, Durability durability) {
+  return core_->submit(std::move(job), durability);
+}
 
 Connection& Writer::connection_on_loop() {
   CHELA_CHECK(core_->runs == Runs::kOnLoop, "the writer's connection belongs to its thread");

@@ -60,7 +60,8 @@ class Writer {
 template <class R, class Work>
 class Writer::Call final : public Job {
  public:
-  Call(size_t bytes, Work work, runtime::Completion<R> done) : Job(bytes), work_(std::move(work)), done_(std::move(done)) {}
+  Call(size_t bytes, Work work, runtime::Completion<R> done)
+      : Job(bytes), work_(std::move(work)), done_(std::move(done)) {}
 
   Result<> run(Connection& db) override {
     outcome_.emplace(work_(db));
@@ -77,7 +78,8 @@ class Writer::Call final : public Job {
 };
 
 template <class Work>
-auto Writer::write(Durability durability, size_t bytes, Work work) -> Task<std::invoke_result_t<Work, Connection&>> {
+auto Writer::write(Durability durability, size_t bytes, Work work)
+    -> Task<std::invoke_result_t<Work, Connection&>> {
   using R = std::invoke_result_t<Work, Connection&>;
   const runtime::Completion<R> done(loop_);
   Result<> queued = submit(std::make_unique<Call<R, Work>>(bytes, std::move(work), done), durability);

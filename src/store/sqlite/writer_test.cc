@@ -31,7 +31,8 @@ class WriterTest : public ::testing::Test {
     return std::make_unique<Writer>(loop_, std::move(db), Runs::kOnThread, options);
   }
   static auto insert(Writer& writer, int n, Durability durability = Durability::kBarrier, size_t bytes = 0) {
-    return writer.write(durability, bytes, [n](Connection& db) { return db.run("INSERT INTO t VALUES (?, 'x')", {n}); });
+    return writer.write(durability, bytes,
+                        [n](Connection& db) { return db.run("INSERT INTO t VALUES (?, 'x')", {n}); });
   }
   std::int64_t rows() {
     std::unique_ptr<Connection> db = Connection::open(path_, Connection::Access::kReadOnly).value();
@@ -212,7 +213,8 @@ TEST_F(WriterTest, ABlobWhoseCommitFailedIsThereBeforeAnyRecordThatNamesIt) {
   {
     const std::unique_ptr<Database> db = Database::open(path, loop_, pool).value();
     ASSERT_TRUE(block_on(loop_, db->turn_log().ensure_thread({.id = "t", .scope = ann, .channel = "c"})));
-    const AppendRequest naming{.scope = ann, .thread = "t", .records = {{.turn = "1", .kind = "k", .body = "{\"blob\":\"h\"}"}}};
+    const AppendRequest naming{
+        .scope = ann, .thread = "t", .records = {{.turn = "1", .kind = "k", .body = "{\"blob\":\"h\"}"}}};
     {
       const FullDisk full(std::filesystem::file_size(path + "-wal"));
       ASSERT_TRUE(block_on(loop_, db->blobs().put(ann, "h", "content")));
