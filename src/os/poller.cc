@@ -90,16 +90,13 @@ void Poller::run() {
       if (found == waiters_.end()) continue;
       Waiters& waiters = found->second;
       const auto happened = [&](std::uint32_t bits) { return (events[i].events & (bits | EPOLLHUP | EPOLLERR)) != 0; };
-      if (waiters.read && happened(EPOLLIN | EPOLLRDHUP)) {
-        waiters.read->resolve(true);
-        waiters.read.reset();
-      }
-      if (waiters.write && happened(EPOLLOUT)) {
-        waiters.write->resolve(true);
-        waiters.write.reset();
-      }
-      // What is left was watched before, so watching it goes on.
+      std::optional<runtime::Completion<bool>> read, write;
+      if (happened(EPOLLIN | EPOLLRDHUP)) read = std::exchange(waiters.read, std::nullopt);
+      if (happened(EPOLLOUT)) write = std::exchange(waiters.write, std::nullopt);
+      // What is left was watched before, so watching it goes on. Before anybody is told: who is told may close the descriptor.
       (void)arm(fd, waiters);
+      if (read) read->resolve(true);
+      if (write) write->resolve(true);
     }
   }
 }
