@@ -16,7 +16,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, size_t size) {
     return 0;
   }
   CHELA_CHECK(chela::utf8::valid(*value), "a value is no text");
-  const bool fits = value->size() <= chela::tools::kMaxExpressionBytes && !value->contains("e+") && !value->contains("e-");
-  if (fits) CHELA_CHECK(chela::tools::calculate(*value).value_or("") == *value, "a value does not read back as itself");
+  const bool fits =
+      value->size() <= chela::tools::kMaxExpressionBytes && !value->contains("e+") && !value->contains("e-");
+  if (fits)
+    CHELA_CHECK(chela::tools::calculate(*value).value_or("") == *value,
+                "a value does not read back as itself");
   return 0;
 }

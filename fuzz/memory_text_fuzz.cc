@@ -20,12 +20,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, size_t size) {
     (void)memory::is_protected(*path);
   }
   const std::string document(text);
-  for (const std::string& chunk : memory::chunk(document)) CHELA_CHECK(document.contains(chunk), "a chunk is not of the document");
+  for (const std::string& chunk : memory::chunk(document))
+    CHELA_CHECK(document.contains(chunk), "a chunk is not of the document");
   const std::string valid = utf8::sanitize(text);
   const std::vector<std::string> keywords = memory::keywords_of(valid);
   CHELA_CHECK(keywords.size() <= memory::kMaxTerms, "too many terms");
   for (const memory::Line& line : memory::matching_lines(valid, keywords)) {
-    CHELA_CHECK(utf8::valid(line.text) && utf8::length(line.text) <= memory::kMaxRecallChars, "a recalled line is too long or no text");
+    CHELA_CHECK(utf8::valid(line.text) && utf8::length(line.text) <= memory::kMaxRecallChars,
+                "a recalled line is too long or no text");
   }
   return 0;
 }

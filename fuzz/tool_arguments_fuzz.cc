@@ -19,9 +19,11 @@ namespace {
 using namespace chela;
 
 const tools::ToolInfo& tool() {
-  static const tools::ToolInfo info{.name = "fuzzed",
-                                    .description = "",
-                                    .parameters = tools::parameters(R"({"type": "object", "required": ["path"], "additionalProperties": false, "properties": {
+  static const tools::ToolInfo info{
+      .name = "fuzzed",
+      .description = "",
+      .parameters = tools::parameters(
+          R"({"type": "object", "required": ["path"], "additionalProperties": false, "properties": {
                                       "path": {"type": "string", "maxLength": 50},
                                       "offset": {"type": "integer", "minimum": 1, "default": 1},
                                       "mode": {"type": "string", "enum": ["a", "b"]},
@@ -37,7 +39,8 @@ void check_arguments(std::string_view text) {
     CHELA_CHECK(!fits.error().message.empty() && utf8::valid(fits.error().message), "a refusal says nothing");
     return;
   }
-  CHELA_CHECK(schema::validate(tool().parameters, *arguments).has_value(), "accepted arguments do not fit the schema");
+  CHELA_CHECK(schema::validate(tool().parameters, *arguments).has_value(),
+              "accepted arguments do not fit the schema");
 }
 
 void check_frame(std::string_view text) {
@@ -46,7 +49,8 @@ void check_frame(std::string_view text) {
   tools::ToolResult result = tools::ToolResult::text(std::string(text));
   result.taint = tools::Taint::kUntrusted;
   const tools::ResultText out = tools::result_text("fuzzed", result, kMax);
-  CHELA_CHECK(out.text.size() <= kMax && utf8::valid(out.text) && utf8::valid(out.preview), "a result is too long or no text");
+  CHELA_CHECK(out.text.size() <= kMax && utf8::valid(out.text) && utf8::valid(out.preview),
+              "a result is too long or no text");
   CHELA_CHECK(out.text.find(kClose) == out.text.size() - kClose.size(), "a result closes its own frame");
 }
 

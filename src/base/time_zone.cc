@@ -23,7 +23,8 @@ constexpr size_t kMaxShownName = 64;
 date::sys_time<milliseconds> point(UnixMs time) { return date::sys_time<milliseconds>(milliseconds(time)); }
 
 Result<> check_range(UnixMs time) {
-  if (time < kFirst || time > kLast) return fail(Code::kInvalidArgument, "{} ms is outside the years 1 to 9999", time);
+  if (time < kFirst || time > kLast)
+    return fail(Code::kInvalidArgument, "{} ms is outside the years 1 to 9999", time);
   return {};
 }
 
@@ -37,7 +38,8 @@ Failure unknown_zone(const date::tzdb& data, std::string_view name) {
     similar += (similar.empty() ? "; similar: " : ", ") + zone.name();
     if (++count == kMaxSimilarZones) break;
   }
-  return fail(Code::kNotFound, "'{}' is no IANA time zone such as Europe/Berlin{}", name.substr(0, kMaxShownName), similar);
+  return fail(Code::kNotFound, "'{}' is no IANA time zone such as Europe/Berlin{}",
+              name.substr(0, kMaxShownName), similar);
 }
 
 Result<const date::time_zone*> find_zone(std::string_view name) {
@@ -56,7 +58,8 @@ auto with_zone(std::string_view name, Work work) -> std::invoke_result_t<Work, c
     if (!zone) return fail(zone.error());
     return work(**zone);
   } catch (const std::exception& error) {
-    return fail(Code::kUnavailable, "the time zone data cannot be read ({}); install the package tzdata", error.what());
+    return fail(Code::kUnavailable, "the time zone data cannot be read ({}); install the package tzdata",
+                error.what());
   }
 }
 
@@ -87,8 +90,9 @@ Result<FromLocal> from_local(const CivilTime& civil, std::string_view zone_name)
 std::string format_rfc3339(const LocalTime& local) {
   const CivilTime& c = local.civil;
   const int minutes = std::abs(local.offset_seconds) / 60;
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}{}{:02}:{:02}", c.year, c.month, c.day, c.hour, c.minute, c.second,
-                     c.millisecond, local.offset_seconds < 0 ? '-' : '+', minutes / 60, minutes % 60);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}{}{:02}:{:02}", c.year, c.month, c.day, c.hour,
+                     c.minute, c.second, c.millisecond, local.offset_seconds < 0 ? '-' : '+', minutes / 60,
+                     minutes % 60);
 }
 
 Result<std::string> format_time(UnixMs time, std::string_view zone_name, const std::string& format) {
@@ -99,7 +103,8 @@ Result<std::string> format_time(UnixMs time, std::string_view zone_name, const s
     try {
       return date::format(format, date::zoned_time<std::chrono::seconds>(&zone, seconds));
     } catch (const std::ios_base::failure&) {
-      return fail(Code::kInvalidArgument, "'{}' is no time format such as %Y-%m-%d %H:%M", format.substr(0, kMaxShownName));
+      return fail(Code::kInvalidArgument, "'{}' is no time format such as %Y-%m-%d %H:%M",
+                  format.substr(0, kMaxShownName));
     }
   });
 }

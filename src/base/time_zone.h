@@ -22,7 +22,7 @@ Result<LocalTime> to_local(UnixMs time, std::string_view zone);
 
 enum class LocalMatch { kOnce, kTwice, kSkipped };  // a clock change repeats or skips some local times
 struct FromLocal {
-  UnixMs time;               // kTwice: the earlier; kSkipped: the moment of the change
+  UnixMs time;  // kTwice: the earlier; kSkipped: the moment of the change
   LocalMatch match;
 };
 Result<FromLocal> from_local(const CivilTime& civil, std::string_view zone);

@@ -12,8 +12,10 @@ TEST(TimeZone, ConvertsWithSummerTime) {
   ASSERT_TRUE(winter);
   EXPECT_EQ(format_rfc3339(*winter), "2026-01-01T13:00:00.000+01:00");
   EXPECT_EQ(winter->abbreviation, "CET");
-  EXPECT_EQ(format_rfc3339(*to_local(at("2026-07-01T12:00:00Z"), "europe/berlin")), "2026-07-01T14:00:00.000+02:00");
-  EXPECT_EQ(format_rfc3339(*to_local(at("2026-07-01T12:00:00Z"), "America/St_Johns")), "2026-07-01T09:30:00.000-02:30");
+  EXPECT_EQ(format_rfc3339(*to_local(at("2026-07-01T12:00:00Z"), "europe/berlin")),
+            "2026-07-01T14:00:00.000+02:00");
+  EXPECT_EQ(format_rfc3339(*to_local(at("2026-07-01T12:00:00Z"), "America/St_Johns")),
+            "2026-07-01T09:30:00.000-02:30");
 }
 
 TEST(TimeZone, LocalTimesAtClockChanges) {
@@ -28,7 +30,8 @@ TEST(TimeZone, LocalTimesAtClockChanges) {
 }
 
 TEST(TimeZone, Formats) {
-  EXPECT_EQ(*format_time(at("2026-11-22T10:05:00Z"), "UTC", "%A, %d %B %Y %H:%M:%S %Z"), "Sunday, 22 November 2026 10:05:00 UTC");
+  EXPECT_EQ(*format_time(at("2026-11-22T10:05:00Z"), "UTC", "%A, %d %B %Y %H:%M:%S %Z"),
+            "Sunday, 22 November 2026 10:05:00 UTC");
   EXPECT_EQ(*format_time(at("2026-11-22T23:05:00Z"), "Asia/Tokyo", "%F %T %z"), "2026-11-23 08:05:00 +0900");
 }
 

@@ -19,7 +19,8 @@ std::vector<std::string> words_in(const std::string& text) {
 // Words w0 w1 ... with white space between that the index chooses.
 std::string numbered(size_t count) {
   std::string text;
-  for (size_t i = 0; i < count; ++i) text += fmt::format("w{}{}", i, i % 7 == 0 ? "\n\n" : i % 5 == 0 ? "\t" : " ");
+  for (size_t i = 0; i < count; ++i)
+    text += fmt::format("w{}{}", i, i % 7 == 0 ? "\n\n" : i % 5 == 0 ? "\t" : " ");
   return text;
 }
 

@@ -27,7 +27,8 @@ bool is_protected(std::string_view path) {
 }
 
 bool is_memory(std::string_view path) {
-  return std::none_of(kIdentityDocuments.begin(), kIdentityDocuments.end(), [path](const IdentityDocument& d) { return d.path == path; }) &&
+  return std::none_of(kIdentityDocuments.begin(), kIdentityDocuments.end(),
+                      [path](const IdentityDocument& d) { return d.path == path; }) &&
          std::find(kInstructions.begin(), kInstructions.end(), path) == kInstructions.end();
 }
 

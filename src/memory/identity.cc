@@ -28,21 +28,25 @@ struct Found {
 Result<File> read_identity_file(const std::string& folder, const std::string& name) {
   const Result<os::Fd> fd = os::open_beneath(folder, name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   if (!fd) return fail(fd.error());
-  struct stat info {};
+  struct stat info{};
   if (::fstat(fd->get(), &info) != 0) return fail(os::system_error(errno, "read", name));
   if (!S_ISREG(info.st_mode)) return fail(Code::kInvalidArgument, "{} is no regular file", name);
   Result<std::string> content = os::read_fd(fd->get(), name, kMaxIdentityBytes);
   if (!content) return fail(content.error());
-  if (!utf8::valid(*content) || content->contains('\0')) return fail(Code::kInvalidArgument, "{} is no UTF-8 text", name);
-  return File{name, std::move(*content), static_cast<UnixMs>(info.st_mtim.tv_sec) * 1000 + info.st_mtim.tv_nsec / 1'000'000};
+  if (!utf8::valid(*content) || content->contains('\0'))
+    return fail(Code::kInvalidArgument, "{} is no UTF-8 text", name);
+  return File{name, std::move(*content),
+              static_cast<UnixMs>(info.st_mtim.tv_sec) * 1000 + info.st_mtim.tv_nsec / 1'000'000};
 }
 
 Result<Found> find_files(const std::string& folder) {
   Found found;
   for (const std::string& name : identity_names()) {
     Result<File> file = read_identity_file(folder, name);
-    if (file) found.files.push_back(std::move(*file));
-    else if (file.error().code != Code::kNotFound) found.problems.push_back(file.error().message);
+    if (file)
+      found.files.push_back(std::move(*file));
+    else if (file.error().code != Code::kNotFound)
+      found.problems.push_back(file.error().message);
   }
   return found;
 }
@@ -61,7 +65,8 @@ Task<Result<std::vector<IdentitySection>>> identity_sections(Workspace& workspac
   co_return sections;
 }
 
-Task<ImportReport> import_identity_files(Workspace& workspace, runtime::Pool& pool, Scope scope, std::string folder) {
+Task<ImportReport> import_identity_files(Workspace& workspace, runtime::Pool& pool, Scope scope,
+                                         std::string folder) {
   ImportReport report;
   scope.agent.clear();
   Result<Found> found = co_await pool.run([folder] { return find_files(folder); });
@@ -77,9 +82,12 @@ Task<ImportReport> import_identity_files(Workspace& workspace, runtime::Pool& po
       report.problems.push_back(row.error().message);
       continue;
     }
-    const Result<store::DocumentRow> written = co_await workspace.write(scope, file.name, std::move(file.content));
-    if (written) report.imported.push_back(file.name);
-    else report.problems.push_back(written.error().message);
+    const Result<store::DocumentRow> written =
+        co_await workspace.write(scope, file.name, std::move(file.content));
+    if (written)
+      report.imported.push_back(file.name);
+    else
+      report.problems.push_back(written.error().message);
   }
   co_return report;
 }

@@ -28,6 +28,7 @@ struct ImportReport {
 
 // Takes identity files of a folder that are newer than their documents into the workspace, as shared documents. Links that lead
 // out of the folder are not followed.
-Task<ImportReport> import_identity_files(Workspace& workspace, runtime::Pool& pool, Scope scope, std::string folder);
+Task<ImportReport> import_identity_files(Workspace& workspace, runtime::Pool& pool, Scope scope,
+                                         std::string folder);
 
 }  // namespace chela::memory

@@ -38,7 +38,9 @@ TEST_F(IdentityTest, SectionsInTheirOrderWithoutEmptyOnesAndWithoutWhatChangesOf
   put("BOOTSTRAP.md", "ask for the name");
   const auto sections = wait(identity_sections(*workspace, scope));
   ASSERT_TRUE(sections);
-  EXPECT_EQ(*sections, (std::vector<IdentitySection>{{"First-Run Bootstrap", "ask for the name"}, {"Core Values", "be kind"}, {"Identity", "I am Chela."}}));
+  EXPECT_EQ(*sections, (std::vector<IdentitySection>{{"First-Run Bootstrap", "ask for the name"},
+                                                     {"Core Values", "be kind"},
+                                                     {"Identity", "I am Chela."}}));
 }
 
 TEST_F(IdentityTest, AnAgentsOwnDocumentWins) {

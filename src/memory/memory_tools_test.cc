@@ -14,7 +14,8 @@ class MemoryTools : public MemoryTest {
 
   std::string call(std::string name, std::string arguments) {
     const tools::CallSite site{.scope = scope};
-    const tools::PreparedCall prepared = wait(runner.prepare(site, {.id = "1", .name = std::move(name), .arguments = std::move(arguments)}, nullptr, {}));
+    const tools::PreparedCall prepared = wait(runner.prepare(
+        site, {.id = "1", .name = std::move(name), .arguments = std::move(arguments)}, nullptr, {}));
     EXPECT_NE(prepared.decision, tools::PreparedCall::Decision::kAsk);
     if (prepared.decision == tools::PreparedCall::Decision::kRefused) return prepared.refusal;
     const Result<tools::FinishedCall> finished = wait(runner.execute(site, prepared, {}));
@@ -45,7 +46,8 @@ TEST_F(MemoryTools, WriteToTheNamedTargetsAndPaths) {
   value("memory_write", R"({"content": "likes tea", "target": "memory"})");
   value("memory_write", R"({"content": "likes cake", "target": "memory"})");
   EXPECT_EQ(content_of("MEMORY.md"), "likes tea\n\nlikes cake");
-  EXPECT_FALSE(value("memory_write", R"({"content": "only this", "target": "memory", "append": false})").bool_or("append", true));
+  EXPECT_FALSE(value("memory_write", R"({"content": "only this", "target": "memory", "append": false})")
+                   .bool_or("append", true));
   EXPECT_EQ(content_of("MEMORY.md"), "only this");
   value("memory_write", R"({"content": "check the mail", "target": "heartbeat"})");
   EXPECT_EQ(content_of("HEARTBEAT.md"), "check the mail");
@@ -68,7 +70,8 @@ TEST_F(MemoryTools, WhatIsWrittenIsSharedUnlessPrivate) {
 
 TEST_F(MemoryTools, WhoTheAgentIsOnlyThePersonWrites) {
   for (const char* target : {"SOUL.md", "soul.md", " /./Identity.MD ", "USER", "agents.md"}) {
-    const std::string answer = call("memory_write", fmt::format(R"({{"content": "obey", "target": "{}"}})", target));
+    const std::string answer =
+        call("memory_write", fmt::format(R"({{"content": "obey", "target": "{}"}})", target));
     EXPECT_TRUE(answer.contains("only the person may write it")) << target << ": " << answer;
   }
   EXPECT_TRUE(wait(workspace->list(scope, ""))->empty());
@@ -76,7 +79,8 @@ TEST_F(MemoryTools, WhoTheAgentIsOnlyThePersonWrites) {
 
 TEST_F(MemoryTools, RefusesEmptyContentAndBadPaths) {
   EXPECT_TRUE(call("memory_write", R"({"content": "  "})").starts_with("Error: the content is empty"));
-  EXPECT_TRUE(call("memory_write", R"({"content": "x", "target": "../../etc/passwd"})").starts_with("Error: "));
+  EXPECT_TRUE(
+      call("memory_write", R"({"content": "x", "target": "../../etc/passwd"})").starts_with("Error: "));
   EXPECT_TRUE(call("memory_write", "{}").starts_with("Error: "));
   EXPECT_TRUE(call("memory_read", R"({"path": "missing.md"})").starts_with("Error: "));
   EXPECT_TRUE(call("memory_tree", R"({"path": ".."})").starts_with("Error: "));
@@ -101,17 +105,23 @@ TEST_F(MemoryTools, Search) {
 TEST_F(MemoryTools, Read) {
   put("notes/a.md", "one two\nthree");
   const json::Value read = value("memory_read", R"({"path": "/notes/a.md"})");
-  EXPECT_EQ(json::write(read), R"({"path":"notes/a.md","content":"one two\nthree","word_count":3,"updated_at":"2026-01-01T00:00:00.000Z"})");
+  EXPECT_EQ(
+      json::write(read),
+      R"({"path":"notes/a.md","content":"one two\nthree","word_count":3,"updated_at":"2026-01-01T00:00:00.000Z"})");
   put("MEMORY.md", "facts");
   EXPECT_EQ(value("memory_read", R"({"path": "memory"})").string_or("content"), "facts");
 }
 
 TEST_F(MemoryTools, Tree) {
   EXPECT_EQ(json::write(value("memory_tree", "{}")), "[]");
-  for (const char* path : {"MEMORY.md", "daily/2026-01-01.md", "projects/boat/sails.md", "projects/list.md", "projects.md"}) put(path, "x");
+  for (const char* path :
+       {"MEMORY.md", "daily/2026-01-01.md", "projects/boat/sails.md", "projects/list.md", "projects.md"})
+    put(path, "x");
   EXPECT_EQ(json::write(value("memory_tree", "{}")), R"(["MEMORY.md","daily/","projects.md","projects/"])");
-  EXPECT_EQ(json::write(value("memory_tree", R"({"depth": 2})")), R"(["MEMORY.md",{"daily/":["2026-01-01.md"]},"projects.md",{"projects/":["boat/","list.md"]}])");
-  EXPECT_EQ(json::write(value("memory_tree", R"({"path": "projects", "depth": 99})")), R"([{"boat/":["sails.md"]},"list.md"])");
+  EXPECT_EQ(json::write(value("memory_tree", R"({"depth": 2})")),
+            R"(["MEMORY.md",{"daily/":["2026-01-01.md"]},"projects.md",{"projects/":["boat/","list.md"]}])");
+  EXPECT_EQ(json::write(value("memory_tree", R"({"path": "projects", "depth": 99})")),
+            R"([{"boat/":["sails.md"]},"list.md"])");
 }
 
 }  // namespace

@@ -26,8 +26,10 @@ TEST(Path, Refuses) {
     for (size_t i = 0; i <= kMaxPathDepth; ++i) path += "a/";
     return path;
   }();
-  for (const std::string& path : {std::string(""), std::string("/"), std::string(".."), std::string("a/../b"), std::string("../etc"), std::string("a/ .. /b"), std::string("a\nb"),
-                                  std::string("a\0b", 3), std::string("a\\b"), std::string("a\xFF"), std::string(kMaxPathBytes + 1, 'a'), deep}) {
+  for (const std::string& path :
+       {std::string(""), std::string("/"), std::string(".."), std::string("a/../b"), std::string("../etc"),
+        std::string("a/ .. /b"), std::string("a\nb"), std::string("a\0b", 3), std::string("a\\b"),
+        std::string("a\xFF"), std::string(kMaxPathBytes + 1, 'a'), deep}) {
     const Result<std::string> out = normalise_path(path);
     ASSERT_FALSE(out) << path;
     EXPECT_EQ(out.error().code, Code::kInvalidArgument);
@@ -38,8 +40,9 @@ TEST(Path, Refuses) {
 
 TEST(Path, WhatComesOutIsAlwaysSafeAndStaysTheSame) {
   rc::check([] {
-    const auto parts = *rc::gen::container<std::vector<std::string>>(
-        rc::gen::oneOf(rc::gen::element<std::string>("a", "..", ".", "", " ", "x y", "\xC3\xA4", "\xFF", "\\", "\t"), rc::gen::arbitrary<std::string>()));
+    const auto parts = *rc::gen::container<std::vector<std::string>>(rc::gen::oneOf(
+        rc::gen::element<std::string>("a", "..", ".", "", " ", "x y", "\xC3\xA4", "\xFF", "\\", "\t"),
+        rc::gen::arbitrary<std::string>()));
     const Result<std::string> out = normalise_folder(strings::join(parts, "/"));
     if (!out) return;
     RC_ASSERT(*normalise_folder(*out) == *out);
@@ -52,10 +55,12 @@ TEST(Path, WhatComesOutIsAlwaysSafeAndStaysTheSame) {
 }
 
 TEST(Documents, ProtectedNamesInAnySpelling) {
-  for (const char* path : {"SOUL.md", "soul.MD", "/Soul.md", "./IDENTITY.md", "user.md", "Agents", "SOUL .md"}) {
+  for (const char* path :
+       {"SOUL.md", "soul.MD", "/Soul.md", "./IDENTITY.md", "user.md", "Agents", "SOUL .md"}) {
     EXPECT_TRUE(is_protected(*normalise_path(path))) << path;
   }
-  for (const char* path : {"MEMORY.md", "projects/user.md", "soulmate.md", "TOOLS.md"}) EXPECT_FALSE(is_protected(*normalise_path(path))) << path;
+  for (const char* path : {"MEMORY.md", "projects/user.md", "soulmate.md", "TOOLS.md"})
+    EXPECT_FALSE(is_protected(*normalise_path(path))) << path;
 }
 
 }  // namespace

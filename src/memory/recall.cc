@@ -22,7 +22,9 @@ std::string_view bare(std::string_view line) {
   if (line.starts_with("- ") || line.starts_with("* ")) line = strings::trim(line.substr(2));
   constexpr std::string_view kStamp = "[00:00:00]";
   if (line.size() >= kStamp.size()) {
-    const bool stamp = std::equal(kStamp.begin(), kStamp.end(), line.begin(), [](char pattern, char c) { return pattern == '0' ? is_digit(c) : c == pattern; });
+    const bool stamp = std::equal(kStamp.begin(), kStamp.end(), line.begin(), [](char pattern, char c) {
+      return pattern == '0' ? is_digit(c) : c == pattern;
+    });
     if (stamp) line = strings::trim(line.substr(kStamp.size()));
   }
   return line;
@@ -58,7 +60,8 @@ std::string cut(std::string_view line, const std::vector<std::string>& keywords)
 // The day of a daily log, "" for another document.
 std::string_view day_of(std::string_view path) {
   const std::string_view name = file_name(path);
-  return path.starts_with("daily/") && name.ends_with(".md") ? name.substr(0, name.size() - 3) : std::string_view();
+  return path.starts_with("daily/") && name.ends_with(".md") ? name.substr(0, name.size() - 3)
+                                                             : std::string_view();
 }
 
 struct Candidate {
@@ -76,7 +79,8 @@ std::vector<Line> matching_lines(std::string_view text, const std::vector<std::s
     if (line.empty() || line.starts_with('#')) continue;
     const std::vector<std::string> words = words_of(line);
     const auto in_line = [&words](const std::string& keyword) {
-      return std::any_of(words.begin(), words.end(), [&keyword](const std::string& word) { return same_word(word, keyword); });
+      return std::any_of(words.begin(), words.end(),
+                         [&keyword](const std::string& word) { return same_word(word, keyword); });
     };
     const auto matches = static_cast<std::size_t>(std::count_if(keywords.begin(), keywords.end(), in_line));
     if (matches > 0) lines.push_back({cut(line, keywords), matches});
@@ -84,10 +88,12 @@ std::vector<Line> matching_lines(std::string_view text, const std::vector<std::s
   return lines;
 }
 
-Task<Result<std::vector<std::string>>> recall(Workspace& workspace, Scope scope, std::string message, std::size_t limit) {
+Task<Result<std::vector<std::string>>> recall(Workspace& workspace, Scope scope, std::string message,
+                                              std::size_t limit) {
   const std::vector<std::string> keywords = keywords_of(std::string_view(message).substr(0, kMaxQueryBytes));
   if (keywords.empty() || limit == 0) co_return std::vector<std::string>{};
-  const Result<std::vector<SearchResult>> hits = co_await workspace.search_terms(std::move(scope), keywords, kRecallChunks);
+  const Result<std::vector<SearchResult>> hits =
+      co_await workspace.search_terms(std::move(scope), keywords, kRecallChunks);
   if (!hits) co_return fail(hits.error());
 
   std::vector<Candidate> candidates;
@@ -97,7 +103,8 @@ Task<Result<std::vector<std::string>>> recall(Workspace& workspace, Scope scope,
     for (Line& line : matching_lines(hit.content, keywords)) {
       const std::string_view day = day_of(hit.path);
       if (!day.empty() && !line.text.contains("(noted ")) line.text += fmt::format(" (noted {})", day);
-      const bool known = std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& c) { return c.text == line.text; });
+      const bool known = std::any_of(candidates.begin(), candidates.end(),
+                                     [&](const Candidate& c) { return c.text == line.text; });
       if (known) continue;
       most = std::max(most, line.matches);
       candidates.push_back({std::move(line.text), line.matches, candidates.size()});
@@ -105,9 +112,12 @@ Task<Result<std::vector<std::string>>> recall(Workspace& workspace, Scope scope,
   }
   // A line with one word of a long question is noise beside one that has most of them.
   std::erase_if(candidates, [most](const Candidate& c) { return c.matches * 2 < most; });
-  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.matches != b.matches ? a.matches > b.matches : a.order < b.order; });
+  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+    return a.matches != b.matches ? a.matches > b.matches : a.order < b.order;
+  });
   std::vector<std::string> lines;
-  for (std::size_t i = 0; i < candidates.size() && i < limit; ++i) lines.push_back(std::move(candidates[i].text));
+  for (std::size_t i = 0; i < candidates.size() && i < limit; ++i)
+    lines.push_back(std::move(candidates[i].text));
   co_return lines;
 }
 

@@ -14,7 +14,8 @@ inline constexpr std::size_t kRecallChunks = 10;     // that are looked through
 // At most `limit` remembered lines that fit a person's message, best first: what the context block of a turn shows the model. None when the
 // message has no words beyond those of asking ("what is the time?"). Lines come from the documents as they are, without list marks
 // and time stamps; those of a daily log end with the day: "call the bank (noted 2026-01-02)".
-Task<Result<std::vector<std::string>>> recall(Workspace& workspace, Scope scope, std::string message, std::size_t limit);
+Task<Result<std::vector<std::string>>> recall(Workspace& workspace, Scope scope, std::string message,
+                                              std::size_t limit);
 
 // The lines of one text that have most of the keywords, for recall() and its tests.
 struct Line {

@@ -21,26 +21,36 @@ Task<Result<DocumentRow>> Workspace::read(Scope scope, std::string path) {
   co_return co_await store_.read(std::move(scope), std::move(*name));
 }
 
-Task<Result<DocumentRow>> Workspace::write(Scope scope, std::string path, std::string content, Visibility visibility) {
+Task<Result<DocumentRow>> Workspace::write(Scope scope, std::string path, std::string content,
+                                           Visibility visibility) {
   return save(std::move(scope), std::move(path), std::move(content), WriteMode::kReplace, visibility);
 }
 
-Task<Result<DocumentRow>> Workspace::append(Scope scope, std::string path, std::string text, Visibility visibility) {
+Task<Result<DocumentRow>> Workspace::append(Scope scope, std::string path, std::string text,
+                                            Visibility visibility) {
   return save(std::move(scope), std::move(path), std::move(text), WriteMode::kAppend, visibility);
 }
 
-Task<Result<DocumentRow>> Workspace::save(Scope scope, std::string path, std::string content, WriteMode mode, Visibility visibility) {
+Task<Result<DocumentRow>> Workspace::save(Scope scope, std::string path, std::string content, WriteMode mode,
+                                          Visibility visibility) {
   Result<std::string> name = normalise_path(path);
   if (!name) co_return fail(name.error());
-  if (!utf8::valid(content)) co_return fail(Code::kInvalidArgument, "the content for {} is no valid UTF-8", *name);
-  if (content.size() > kMaxDocumentBytes) co_return fail(Code::kTooLarge, "the content for {} has {} bytes; a document may have {}", *name, content.size(), kMaxDocumentBytes);
+  if (!utf8::valid(content))
+    co_return fail(Code::kInvalidArgument, "the content for {} is no valid UTF-8", *name);
+  if (content.size() > kMaxDocumentBytes)
+    co_return fail(Code::kTooLarge, "the content for {} has {} bytes; a document may have {}", *name,
+                   content.size(), kMaxDocumentBytes);
   if (visibility == Visibility::kShared) scope.agent.clear();
   if (mode == WriteMode::kAppend && *name == kLongTermMemory) {
     // The store joins with one newline. Only what is there already needs an empty line after it.
     const Result<DocumentRow> before = co_await store_.read(scope, *name);
     if (before && !before->content.empty()) content.insert(0, 1, '\n');
   }
-  store::MemoryStore::Write write{.id = ids_.next(), .path = std::move(*name), .content = std::move(content), .mode = mode, .at = clock_.now()};
+  store::MemoryStore::Write write{.id = ids_.next(),
+                                  .path = std::move(*name),
+                                  .content = std::move(content),
+                                  .mode = mode,
+                                  .at = clock_.now()};
   co_return co_await store_.write(std::move(scope), std::move(write), &chunk);
 }
 
@@ -59,7 +69,9 @@ Task<Result<std::vector<DocumentInfo>>> Workspace::list(Scope scope, std::string
   Result<std::vector<DocumentInfo>> all = co_await store_.list(std::move(scope), std::move(*prefix));
   if (all) {
     // Of one path the agent's own document comes first and hides the shared one.
-    const auto end = std::unique(all->begin(), all->end(), [](const DocumentInfo& a, const DocumentInfo& b) { return a.path == b.path; });
+    const auto end = std::unique(all->begin(), all->end(), [](const DocumentInfo& a, const DocumentInfo& b) {
+      return a.path == b.path;
+    });
     all->erase(end, all->end());
   }
   co_return all;
@@ -79,11 +91,17 @@ Task<Result<std::vector<Entry>>> Workspace::children(Scope scope, std::string fo
                 .path = info.path.substr(0, slash),
                 .is_directory = slash != std::string::npos,
                 .updated_at = info.updated_at};
-    const auto same = std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.path == entry.path && e.is_directory == entry.is_directory; });
-    if (same == entries.end()) entries.push_back(std::move(entry));
-    else same->updated_at = std::max(same->updated_at, entry.updated_at);
+    const auto same = std::find_if(entries.begin(), entries.end(), [&](const Entry& e) {
+      return e.path == entry.path && e.is_directory == entry.is_directory;
+    });
+    if (same == entries.end())
+      entries.push_back(std::move(entry));
+    else
+      same->updated_at = std::max(same->updated_at, entry.updated_at);
   }
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return std::pair(a.name, a.is_directory) < std::pair(b.name, b.is_directory); });
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::pair(a.name, a.is_directory) < std::pair(b.name, b.is_directory);
+  });
   co_return entries;
 }
 
@@ -91,9 +109,11 @@ Task<Result<std::vector<SearchResult>>> Workspace::search(Scope scope, std::stri
   return search_terms(std::move(scope), terms_of(std::string_view(query).substr(0, kMaxQueryBytes)), limit);
 }
 
-Task<Result<std::vector<SearchResult>>> Workspace::search_terms(Scope scope, std::vector<std::string> terms, std::size_t limit) {
+Task<Result<std::vector<SearchResult>>> Workspace::search_terms(Scope scope, std::vector<std::string> terms,
+                                                                std::size_t limit) {
   if (terms.empty() || limit == 0) co_return std::vector<SearchResult>{};
-  Result<std::vector<store::ChunkHit>> text = co_await store_.search_text(std::move(scope), std::move(terms), kHitsPerMethod);
+  Result<std::vector<store::ChunkHit>> text =
+      co_await store_.search_text(std::move(scope), std::move(terms), kHitsPerMethod);
   if (!text) co_return fail(text.error());
   // A search by vectors gives a second ranking here.
   std::vector<std::vector<store::ChunkHit>> rankings;

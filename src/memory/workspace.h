@@ -35,14 +35,17 @@ struct Entry {
 // documents of the scope's agent and the shared ones, own first. Loop thread only; owned by app/.
 class Workspace {
  public:
-  Workspace(store::MemoryStore& store, runtime::IdSource& ids, const runtime::Clock& clock) : store_(store), ids_(ids), clock_(clock) {}
+  Workspace(store::MemoryStore& store, runtime::IdSource& ids, const runtime::Clock& clock)
+      : store_(store), ids_(ids), clock_(clock) {}
 
   // All: kInvalidArgument for a bad path. read: kNotFound. write, append: kTooLarge past kMaxDocumentBytes, kInvalidArgument when the
   // content is no valid UTF-8.
   Task<Result<store::DocumentRow>> read(Scope scope, std::string path);
-  Task<Result<store::DocumentRow>> write(Scope scope, std::string path, std::string content, Visibility visibility = Visibility::kShared);
+  Task<Result<store::DocumentRow>> write(Scope scope, std::string path, std::string content,
+                                         Visibility visibility = Visibility::kShared);
   // Adds to the end on a line of its own; to MEMORY.md with an empty line between.
-  Task<Result<store::DocumentRow>> append(Scope scope, std::string path, std::string text, Visibility visibility = Visibility::kShared);
+  Task<Result<store::DocumentRow>> append(Scope scope, std::string path, std::string text,
+                                          Visibility visibility = Visibility::kShared);
   // Removes what read() would give; false when there was nothing.
   Task<Result<bool>> remove(Scope scope, std::string path);
 
@@ -54,12 +57,14 @@ class Workspace {
   // Chunks that fit the query, best first, at most min(limit, kMaxSearchResults). Any text is a safe query; one without words finds nothing.
   Task<Result<std::vector<SearchResult>>> search(Scope scope, std::string query, std::size_t limit);
   // The same for words that were chosen already.
-  Task<Result<std::vector<SearchResult>>> search_terms(Scope scope, std::vector<std::string> terms, std::size_t limit);
+  Task<Result<std::vector<SearchResult>>> search_terms(Scope scope, std::vector<std::string> terms,
+                                                       std::size_t limit);
 
   UnixMs now() const { return clock_.now(); }
 
  private:
-  Task<Result<store::DocumentRow>> save(Scope scope, std::string path, std::string content, store::MemoryStore::WriteMode mode, Visibility visibility);
+  Task<Result<store::DocumentRow>> save(Scope scope, std::string path, std::string content,
+                                        store::MemoryStore::WriteMode mode, Visibility visibility);
 
   store::MemoryStore& store_;
   runtime::IdSource& ids_;

@@ -41,7 +41,8 @@ TEST_F(WorkspaceTest, RefusesBadPathsAndContents) {
   EXPECT_EQ(wait(workspace->read(scope, "../x")).error().code, Code::kInvalidArgument);
   EXPECT_EQ(wait(workspace->write(scope, "", "x")).error().code, Code::kInvalidArgument);
   EXPECT_EQ(wait(workspace->write(scope, "a", "\xFF")).error().code, Code::kInvalidArgument);
-  EXPECT_EQ(wait(workspace->write(scope, "a", std::string(kMaxDocumentBytes + 1, 'x'))).error().code, Code::kTooLarge);
+  EXPECT_EQ(wait(workspace->write(scope, "a", std::string(kMaxDocumentBytes + 1, 'x'))).error().code,
+            Code::kTooLarge);
   put("full", std::string(kMaxDocumentBytes, 'x'));
   EXPECT_EQ(wait(workspace->append(scope, "full", "y")).error().code, Code::kTooLarge);
 }
@@ -63,7 +64,8 @@ TEST_F(WorkspaceTest, PrivateDocumentsAreForOneAgentAndComeFirst) {
 
 TEST_F(WorkspaceTest, UsersAndRealmsNeverMeet) {
   put("a.md", "the dentist is on Friday");
-  for (const Scope& other : {Scope{.realm = "default", .user = "bob", .agent = "default"}, Scope{.realm = "acme", .user = "ann", .agent = "default"}}) {
+  for (const Scope& other : {Scope{.realm = "default", .user = "bob", .agent = "default"},
+                             Scope{.realm = "acme", .user = "ann", .agent = "default"}}) {
     EXPECT_FALSE(wait(workspace->read(other, "a.md")));
     EXPECT_TRUE(wait(workspace->list(other, ""))->empty());
     EXPECT_TRUE(paths_of(wait(workspace->search(other, "dentist", 5))).empty());
@@ -116,11 +118,14 @@ TEST_F(WorkspaceTest, SearchFindsWhatFollowsAnAppendAndForgetsWhatWasReplaced) {
 
 TEST_F(WorkspaceTest, AnyPunctuationIsASafeQuery) {
   put("a.md", "plain words about AND OR NOT NEAR and \"quotes\"");
-  for (const char* query : {"\"", "'", "a*", "col:x", "AND", "NOT x", "NEAR(a b)", "(", ")", "^a", "-x", "a AND", "{a}", ";--", "\\", "+", "dentist\xE2\x80\x99s", "\xFF\xFE", "a\"b OR c:"}) {
+  for (const char* query :
+       {"\"", "'", "a*", "col:x", "AND", "NOT x", "NEAR(a b)", "(", ")", "^a", "-x", "a AND", "{a}", ";--",
+        "\\", "+", "dentist\xE2\x80\x99s", "\xFF\xFE", "a\"b OR c:"}) {
     EXPECT_TRUE(wait(workspace->search(scope, query, 5))) << query;
   }
   rc::check([this] {
-    const auto noise = *rc::gen::container<std::string>(rc::gen::element('"', '\'', '*', ':', '(', ')', '^', '-', '+', '{', '}', 'a', ' ', '\\', '\0', '\xC3', 'N', 'O', 'T'));
+    const auto noise = *rc::gen::container<std::string>(rc::gen::element(
+        '"', '\'', '*', ':', '(', ')', '^', '-', '+', '{', '}', 'a', ' ', '\\', '\0', '\xC3', 'N', 'O', 'T'));
     RC_ASSERT(wait(workspace->search(scope, noise, 5)).has_value());
   });
 }
@@ -131,13 +136,16 @@ TEST_F(WorkspaceTest, QueriesAreCutToTheirLimits) {
   for (std::size_t i = 0; i < 3 * kMaxTerms; ++i) many += fmt::format("word{} ", i);
   EXPECT_EQ(terms_of(many).size(), kMaxTerms);
   EXPECT_TRUE(wait(workspace->search(scope, many + "needle", 5)));
-  EXPECT_EQ(paths_of(wait(workspace->search(scope, "needle " + std::string(2 * kMaxQueryBytes, 'x'), 5))), std::vector<std::string>{"a.md"});
+  EXPECT_EQ(paths_of(wait(workspace->search(scope, "needle " + std::string(2 * kMaxQueryBytes, 'x'), 5))),
+            std::vector<std::string>{"a.md"});
   for (int i = 0; i < 30; ++i) put(fmt::format("many/{}", i), "needle");
   EXPECT_EQ(wait(workspace->search(scope, "needle", 1000))->size(), kMaxSearchResults);
 }
 
 TEST(Fusion, AddsReciprocalRanksAndNormalises) {
-  const auto hit = [](std::string id) { return store::ChunkHit{.document_id = id, .path = id, .content = id}; };
+  const auto hit = [](std::string id) {
+    return store::ChunkHit{.document_id = id, .path = id, .content = id};
+  };
   const std::vector<SearchResult> fused = fuse({{hit("a"), hit("b"), hit("c")}, {hit("b"), hit("d")}}, 3);
   ASSERT_EQ(fused.size(), 3u);
   EXPECT_EQ(fused[0].path, "b");

@@ -13,7 +13,8 @@ class BasicTool : public Tool {
   Approval approval(const json::Value&) const override { return approval_; }
 
  protected:
-  explicit BasicTool(ToolInfo info, Approval approval = Approval::kNever) : info_(std::move(info)), approval_(approval) {}
+  explicit BasicTool(ToolInfo info, Approval approval = Approval::kNever)
+      : info_(std::move(info)), approval_(approval) {}
 
  private:
   const ToolInfo info_;

@@ -9,7 +9,9 @@
 namespace chela::tools {
 namespace {
 
-bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
+bool is_alphanumeric(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -30,8 +32,10 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::string sorted_words(std::string_view name) {
   std::vector<std::string> words(1);
   for (const char c : strings::lower(name)) {
-    if (is_alphanumeric(c)) words.back() += c;
-    else if (!words.back().empty()) words.emplace_back();
+    if (is_alphanumeric(c))
+      words.back() += c;
+    else if (!words.back().empty())
+      words.emplace_back();
   }
   std::sort(words.begin(), words.end());
   return strings::join(words, "_");
@@ -41,8 +45,8 @@ std::string sorted_words(std::string_view name) {
 
 bool valid_name(std::string_view name) {
   return !name.empty() && name.size() <= kMaxToolName && std::all_of(name.begin(), name.end(), [](char c) {
-           return is_alphanumeric(c) || c == '_' || c == '.' || c == ':' || c == '-';
-         });
+    return is_alphanumeric(c) || c == '_' || c == '.' || c == ':' || c == '-';
+  });
 }
 
 std::string shown_name(std::string_view name) {
@@ -87,9 +91,12 @@ std::vector<std::string> nearest_names(std::string_view wanted, const std::vecto
     const std::string other = sorted_words(name);
     const bool part = key.size() >= 3 && (other.contains(key) || key.contains(other));
     const std::size_t distance = edit_distance(key, other);
-    if (part || distance * 3 <= std::max(key.size(), other.size())) near.push_back({part ? std::min<std::size_t>(distance, 2) : distance, name});
+    if (part || distance * 3 <= std::max(key.size(), other.size()))
+      near.push_back({part ? std::min<std::size_t>(distance, 2) : distance, name});
   }
-  std::sort(near.begin(), near.end(), [](const Near& a, const Near& b) { return std::tie(a.distance, a.name) < std::tie(b.distance, b.name); });
+  std::sort(near.begin(), near.end(), [](const Near& a, const Near& b) {
+    return std::tie(a.distance, a.name) < std::tie(b.distance, b.name);
+  });
   std::vector<std::string> out;
   for (std::size_t i = 0; i < near.size() && i < kMaxNearestNames; ++i) out.push_back(near[i].name);
   return out;

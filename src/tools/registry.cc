@@ -10,14 +10,17 @@ namespace chela::tools {
 Result<> Registry::add(std::unique_ptr<Tool> tool, std::string group) {
   const ToolInfo& info = tool->info();
   if (!valid_name(info.name)) {
-    return fail(Code::kInvalidArgument, "'{}' is no tool name: use 1 to {} of A-Z a-z 0-9 _ . : -", shown_name(info.name), kMaxToolName);
+    return fail(Code::kInvalidArgument, "'{}' is no tool name: use 1 to {} of A-Z a-z 0-9 _ . : -",
+                shown_name(info.name), kMaxToolName);
   }
   if (taken(info.name)) return fail(Code::kConflict, "there is a tool or alias named {} already", info.name);
   if (info.parameters.string_or("type") != "object") {
-    return fail(Code::kInvalidArgument, "the parameters of the tool {} are no JSON Schema of type object", info.name);
+    return fail(Code::kInvalidArgument, "the parameters of the tool {} are no JSON Schema of type object",
+                info.name);
   }
   if (const Result<> usable = schema::check_schema(info.parameters); !usable) {
-    return fail(Code::kInvalidArgument, "the parameters of the tool {}: {}", info.name, usable.error().message);
+    return fail(Code::kInvalidArgument, "the parameters of the tool {}: {}", info.name,
+                usable.error().message);
   }
   std::string name = info.name;
   tools_.emplace(std::move(name), Entry{std::move(tool), std::move(group)});
@@ -27,7 +30,8 @@ Result<> Registry::add(std::unique_ptr<Tool> tool, std::string group) {
 Result<> Registry::add_alias(std::string alias, std::string_view name) {
   if (!valid_name(alias)) return fail(Code::kInvalidArgument, "'{}' is no tool name", shown_name(alias));
   if (taken(alias)) return fail(Code::kConflict, "there is a tool or alias named {} already", alias);
-  if (!tools_.contains(name)) return fail(Code::kNotFound, "the alias {} names no tool: {}", alias, shown_name(name));
+  if (!tools_.contains(name))
+    return fail(Code::kNotFound, "the alias {} names no tool: {}", alias, shown_name(name));
   aliases_.emplace(std::move(alias), std::string(name));
   return {};
 }
@@ -51,7 +55,8 @@ std::string_view Registry::group(std::string_view name) const {
 }
 
 bool Registry::allows(const std::vector<std::string>& patterns, std::string_view name) {
-  return std::any_of(patterns.begin(), patterns.end(), [name](const std::string& pattern) { return glob_matches(pattern, name); });
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [name](const std::string& pattern) { return glob_matches(pattern, name); });
 }
 
 std::vector<std::string> Registry::names(const std::vector<std::string>& patterns) const {

@@ -14,7 +14,8 @@ constexpr std::size_t kNoteBytes = 160;  // room for the note about what was cut
 std::string part_text(const Part& part) {
   if (const auto* text = std::get_if<TextPart>(&part)) return utf8::sanitize(text->text);
   if (const auto* value = std::get_if<JsonPart>(&part)) return json::write_pretty(value->value);
-  if (const auto* image = std::get_if<ImagePart>(&part)) return utf8::sanitize(fmt::format("[image {}, {} bytes]", image->media_type, image->bytes.size()));
+  if (const auto* image = std::get_if<ImagePart>(&part))
+    return utf8::sanitize(fmt::format("[image {}, {} bytes]", image->media_type, image->bytes.size()));
   const auto& file = std::get<FilePart>(part);
   return utf8::sanitize(fmt::format("[file {} ({})]", file.path, file.media_type));
 }
@@ -30,8 +31,10 @@ std::string disarm_tags(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '<' && begins_tag(text.substr(i + 1))) out += "&lt;";
-    else out += text[i];
+    if (text[i] == '<' && begins_tag(text.substr(i + 1)))
+      out += "&lt;";
+    else
+      out += text[i];
   }
   return out;
 }
@@ -40,7 +43,8 @@ std::string disarm_tags(std::string_view text) {
 std::string cut(std::string text, std::size_t max_bytes) {
   if (text.size() <= max_bytes) return text;
   const std::string_view kept = utf8::prefix(text, max_bytes > kNoteBytes ? max_bytes - kNoteBytes : 0);
-  const std::string note = fmt::format("\n[cut: {} of {} bytes shown; ask for a smaller part to see the rest]", kept.size(), text.size());
+  const std::string note = fmt::format(
+      "\n[cut: {} of {} bytes shown; ask for a smaller part to see the rest]", kept.size(), text.size());
   return std::string(utf8::prefix(std::string(kept) + note, max_bytes));
 }
 

@@ -31,12 +31,16 @@ hooks::Event before_call(const CallSite& site, const PreparedCall& call) {
           .content = json::write(call.arguments)};
 }
 
-bool must_ask(const Tool& tool, const PreparedCall& call, const RunnerOptions& options, const Runner::AutoApproved& auto_approved) {
+bool must_ask(const Tool& tool, const PreparedCall& call, const RunnerOptions& options,
+              const Runner::AutoApproved& auto_approved) {
   if (options.auto_approve) return false;
   switch (tool.approval(call.arguments)) {
-    case Approval::kNever: return false;
-    case Approval::kUnlessAutoApproved: return !(auto_approved && auto_approved(call.name));
-    case Approval::kAlways: return true;
+    case Approval::kNever:
+      return false;
+    case Approval::kUnlessAutoApproved:
+      return !(auto_approved && auto_approved(call.name));
+    case Approval::kAlways:
+      return true;
   }
   return true;
 }
@@ -48,19 +52,26 @@ Runner::Runner(runtime::EventLoop& loop, const Registry& registry, hooks::Chain&
 
 std::string Runner::unknown_tool(const CallSite& site, std::string_view name) const {
   const std::vector<std::string> names = registry_.names(site.tools);
-  if (names.empty()) return fmt::format("there is no tool named '{}', and no other tool either", shown_name(name));
+  if (names.empty())
+    return fmt::format("there is no tool named '{}', and no other tool either", shown_name(name));
   const std::vector<std::string> near = nearest_names(name, names);
-  if (!near.empty()) return fmt::format("there is no tool named '{}'. Did you mean {}?", shown_name(name), strings::join(near, " or "));
-  const std::vector<std::string> first(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kMaxListedTools)));
-  return fmt::format("there is no tool named '{}'. Tools: {}{}", shown_name(name), strings::join(first, ", "), first.size() < names.size() ? ", ..." : "");
+  if (!near.empty())
+    return fmt::format("there is no tool named '{}'. Did you mean {}?", shown_name(name),
+                       strings::join(near, " or "));
+  const std::vector<std::string> first(
+      names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kMaxListedTools)));
+  return fmt::format("there is no tool named '{}'. Tools: {}{}", shown_name(name), strings::join(first, ", "),
+                     first.size() < names.size() ? ", ..." : "");
 }
 
-Task<PreparedCall> Runner::prepare(CallSite site, llm::ToolCall call, AutoApproved auto_approved, std::stop_token stop) {
+Task<PreparedCall> Runner::prepare(CallSite site, llm::ToolCall call, AutoApproved auto_approved,
+                                   std::stop_token stop) {
   PreparedCall out{.id = call.id, .name = shown_name(call.name)};
 
   // Name: aliases resolve first, so that everything below sees the tool's own name.
   const Tool* tool = registry_.find(call.name);
-  if (tool == nullptr || !Registry::allows(site.tools, tool->info().name)) co_return refused(std::move(out), unknown_tool(site, call.name));
+  if (tool == nullptr || !Registry::allows(site.tools, tool->info().name))
+    co_return refused(std::move(out), unknown_tool(site, call.name));
   const ToolInfo& info = tool->info();
   out.name = info.name;
   out.description = info.description;
@@ -70,17 +81,22 @@ Task<PreparedCall> Runner::prepare(CallSite site, llm::ToolCall call, AutoApprov
   Result<json::Value> arguments = parse_arguments(call.arguments);
   if (!arguments) co_return refused(std::move(out), bad_arguments(info, arguments.error()));
   out.arguments = std::move(*arguments);
-  if (const Result<> ok = check_arguments(info, out.arguments); !ok) co_return refused(std::move(out), bad_arguments(info, ok.error()));
+  if (const Result<> ok = check_arguments(info, out.arguments); !ok)
+    co_return refused(std::move(out), bad_arguments(info, ok.error()));
 
   // Hooks may rewrite the arguments, which are then checked like the model's, or reject the call.
   if (hooks_.any(hooks::Point::kBeforeToolCall)) {
     hooks::Outcome outcome = co_await hooks_.run(hooks::Point::kBeforeToolCall, before_call(site, out), stop);
-    if (outcome.rejected) co_return refused(std::move(out), fmt::format("Tool call rejected by hook: {}", *outcome.rejected));
+    if (outcome.rejected)
+      co_return refused(std::move(out), fmt::format("Tool call rejected by hook: {}", *outcome.rejected));
     if (outcome.modified) {
       arguments = parse_arguments(outcome.content);
       if (arguments) out.arguments = std::move(*arguments);
       const Result<> ok = arguments ? check_arguments(info, out.arguments) : fail(arguments.error());
-      if (!ok) co_return refused(std::move(out), fmt::format("a hook changed the arguments of {} into wrong ones: {}", info.name, ok.error().message));
+      if (!ok)
+        co_return refused(std::move(out),
+                          fmt::format("a hook changed the arguments of {} into wrong ones: {}", info.name,
+                                      ok.error().message));
     }
   }
 
@@ -94,9 +110,14 @@ Task<PreparedCall> Runner::prepare(CallSite site, llm::ToolCall call, AutoApprov
 Task<Result<FinishedCall>> Runner::execute(CallSite site, PreparedCall call, std::stop_token stop) {
   if (stop.stop_requested()) co_return fail(Code::kCancelled, "{} was cancelled", call.name);
   Tool* tool = registry_.find(call.name);
-  if (tool == nullptr) co_return without_running(call.id, call.name, "Error: " + unknown_tool(site, call.name));
-  if (const auto hung = abandoned_.find(call.name); hung != abandoned_.end() && hung->second >= kMaxAbandonedCalls) {
-    co_return without_running(call.id, call.name, fmt::format("Error: {} calls of {} did not end when they were stopped; do without this tool", hung->second, call.name));
+  if (tool == nullptr)
+    co_return without_running(call.id, call.name, "Error: " + unknown_tool(site, call.name));
+  if (const auto hung = abandoned_.find(call.name);
+      hung != abandoned_.end() && hung->second >= kMaxAbandonedCalls) {
+    co_return without_running(
+        call.id, call.name,
+        fmt::format("Error: {} calls of {} did not end when they were stopped; do without this tool",
+                    hung->second, call.name));
   }
 
   // Limits: a rate per user and tool is taken here.
@@ -129,10 +150,12 @@ Task<Result<FinishedCall>> Runner::execute(CallSite site, PreparedCall call, std
   // Safety: the leak scan and the sanitizer look at **outcome here, before anybody sees it.
 
   ResultText text = result_text(call.name, **outcome, options_.max_result_bytes);
-  co_return FinishedCall{std::move(call.id), std::move(call.name), std::move(text.text), std::move(text.preview), (*outcome)->is_error};
+  co_return FinishedCall{std::move(call.id), std::move(call.name), std::move(text.text),
+                         std::move(text.preview), (*outcome)->is_error};
 }
 
-Task<> Runner::drive(Tool* tool, ToolContext context, json::Value arguments, runtime::Completion<Outcome> done) {
+Task<> Runner::drive(Tool* tool, ToolContext context, json::Value arguments,
+                     runtime::Completion<Outcome> done) {
   Result<ToolResult> result = co_await tool->call(std::move(context), std::move(arguments));
   const bool has_value = result.has_value();
   if (done.resolve(std::move(result))) co_return;
@@ -142,7 +165,8 @@ Task<> Runner::drive(Tool* tool, ToolContext context, json::Value arguments, run
   if (has_value) ++late_results_;
 }
 
-FinishedCall Runner::without_running(const std::string& id, const std::string& name, std::string message) const {
+FinishedCall Runner::without_running(const std::string& id, const std::string& name,
+                                     std::string message) const {
   const ResultText text = result_text(name, ToolResult::text(std::move(message)), options_.max_result_bytes);
   return {.id = id, .name = name, .text = text.text, .preview = text.preview, .is_error = true};
 }

@@ -23,9 +23,9 @@ class EventLoop;
 namespace chela::tools {
 
 struct RunnerOptions {
-  std::chrono::milliseconds timeout;          // outer limit of one call
-  std::size_t max_result_bytes;               // what the model is shown
-  bool auto_approve = false;                  // AGENT_AUTO_APPROVE_TOOLS: nothing asks
+  std::chrono::milliseconds timeout;  // outer limit of one call
+  std::size_t max_result_bytes;       // what the model is shown
+  bool auto_approve = false;          // AGENT_AUTO_APPROVE_TOOLS: nothing asks
 };
 
 // How often one tool may ignore its stop token: with so many calls of it still running it is not called again until one ends.
@@ -42,7 +42,8 @@ class Runner {
 
   // Never fails: what is wrong with a call becomes a refusal the model can act on (unknown tool: names the nearest ones;
   // malformed JSON; schema errors with pointer, expected and given). Missing, null and empty arguments count as {}.
-  Task<PreparedCall> prepare(CallSite site, llm::ToolCall call, AutoApproved auto_approved, std::stop_token stop);
+  Task<PreparedCall> prepare(CallSite site, llm::ToolCall call, AutoApproved auto_approved,
+                             std::stop_token stop);
 
   // Runs a prepared call. kCancelled only when `stop` was requested; a tool's deadline is an error result. Returns at once when
   // the deadline passes or `stop` fires, whatever the tool does; what it says later is dropped and counted.

@@ -17,11 +17,11 @@ class ScriptedTool final : public Tool {
  public:
   using Body = std::function<Task<Result<ToolResult>>(ToolContext)>;
 
-  ScriptedTool(std::string name, Approval approval, Body body)
-      : approval_(approval), body_(std::move(body)) {
+  ScriptedTool(std::string name, Approval approval, Body body) : approval_(approval), body_(std::move(body)) {
     info_ = {.name = std::move(name),
              .description = "a test tool",
-             .parameters = parameters(R"({"type": "object", "required": ["path"], "additionalProperties": false, "properties": {
+             .parameters = parameters(
+                 R"({"type": "object", "required": ["path"], "additionalProperties": false, "properties": {
                "path": {"type": "string"}, "limit": {"type": "integer", "minimum": 1, "default": 5}, "mode": {"type": "string"}}})"),
              .idempotence = Idempotence::kRepeatable};
   }
@@ -62,14 +62,18 @@ class RunnerTest : public ::testing::Test {
     block_on(loop, chain.close());
   }
 
-  ScriptedTool& add(std::string name, Approval approval = Approval::kNever, ScriptedTool::Body body = say_done) {
+  ScriptedTool& add(std::string name, Approval approval = Approval::kNever,
+                    ScriptedTool::Body body = say_done) {
     auto tool = std::make_unique<ScriptedTool>(std::move(name), approval, std::move(body));
     ScriptedTool& reference = *tool;
     EXPECT_TRUE(registry.add(std::move(tool), "test"));
     return reference;
   }
   PreparedCall prepare(std::string name, std::string arguments, CallSite where = {}) {
-    return block_on(loop, runner.prepare(std::move(where), {.id = "call_1", .name = std::move(name), .arguments = std::move(arguments)}, nullptr, {}));
+    return block_on(
+        loop, runner.prepare(std::move(where),
+                             {.id = "call_1", .name = std::move(name), .arguments = std::move(arguments)},
+                             nullptr, {}));
   }
   Result<FinishedCall> execute(PreparedCall call, std::stop_token stop = {}) {
     return block_on(loop, runner.execute({}, std::move(call), std::move(stop)));
@@ -93,7 +97,8 @@ TEST_F(RunnerTest, AnUnknownToolIsRefusedWithTheNearestNames) {
   const PreparedCall call = prepare("search_memory", "{}");
   EXPECT_EQ(call.decision, Decision::kRefused);
   EXPECT_EQ(call.refusal, "Error: there is no tool named 'search_memory'. Did you mean memory_search?");
-  EXPECT_EQ(prepare("\x01\xFFquite_another", "{}").refusal, "Error: there is no tool named ' \xEF\xBF\xBDquite_another'. Tools: memory_search");
+  EXPECT_EQ(prepare("\x01\xFFquite_another", "{}").refusal,
+            "Error: there is no tool named ' \xEF\xBF\xBDquite_another'. Tools: memory_search");
 }
 
 TEST_F(RunnerTest, AToolThatTheAgentMayNotUseIsUnknownAlsoByAlias) {
@@ -110,12 +115,15 @@ TEST_F(RunnerTest, AToolThatTheAgentMayNotUseIsUnknownAlsoByAlias) {
 
 TEST_F(RunnerTest, BrokenArgumentsAreRefusedSayingWhere) {
   add("read_file");
-  EXPECT_TRUE(prepare("read_file", R"({"path": "x)").refusal.contains("at byte")) << prepare("read_file", R"({"path": "x)").refusal;
+  EXPECT_TRUE(prepare("read_file", R"({"path": "x)").refusal.contains("at byte"))
+      << prepare("read_file", R"({"path": "x)").refusal;
   EXPECT_TRUE(prepare("read_file", "[1]").refusal.contains("expected a JSON object, given array"));
   EXPECT_TRUE(prepare("read_file", R"({"path": "a\u0000b"})").refusal.contains("U+0000"));
   const std::string wrong = prepare("read_file", R"({"path": 7, "limit": 0, "color": "red"})").refusal;
-  for (const char* part : {"/path", "string", "integer 7", "/limit", "color"}) EXPECT_TRUE(wrong.contains(part)) << part << " in " << wrong;
-  for (const char* empty : {"", "  ", "null", "{}"}) EXPECT_TRUE(prepare("read_file", empty).refusal.contains("path")) << empty;
+  for (const char* part : {"/path", "string", "integer 7", "/limit", "color"})
+    EXPECT_TRUE(wrong.contains(part)) << part << " in " << wrong;
+  for (const char* empty : {"", "  ", "null", "{}"})
+    EXPECT_TRUE(prepare("read_file", empty).refusal.contains("path")) << empty;
 }
 
 TEST_F(RunnerTest, DefaultsAreSetAndNullMeansNotGiven) {
@@ -133,7 +141,9 @@ TEST_F(RunnerTest, ApprovalDependsOnTheToolAndOnWhatWasAlwaysAllowed) {
   add("always", Approval::kAlways);
   const std::string arguments = R"({"path": "x"})";
   const auto decide = [&](Runner& with, const char* name) {
-    return block_on(loop, with.prepare({}, {.id = "1", .name = name, .arguments = arguments}, [](std::string_view tool) { return tool == "unless"; }, {})).decision;
+    return block_on(loop, with.prepare({}, {.id = "1", .name = name, .arguments = arguments},
+                                       [](std::string_view tool) { return tool == "unless"; }, {}))
+        .decision;
   };
   EXPECT_EQ(prepare("never", arguments).decision, Decision::kRun);
   EXPECT_EQ(prepare("unless", arguments).decision, Decision::kAsk);
@@ -169,7 +179,9 @@ TEST_F(RunnerTest, RunsWithTheFinalArguments) {
 }
 
 TEST_F(RunnerTest, AFailureOfTheEngineIsAnErrorResult) {
-  add("read_file", Approval::kNever, [](ToolContext) -> Task<Result<ToolResult>> { co_return fail(Code::kUnavailable, "the disk is full"); });
+  add("read_file", Approval::kNever, [](ToolContext) -> Task<Result<ToolResult>> {
+    co_return fail(Code::kUnavailable, "the disk is full");
+  });
   const Result<FinishedCall> finished = execute(prepare("read_file", R"({"path": "x"})"));
   ASSERT_TRUE(finished);
   EXPECT_TRUE(finished->is_error);

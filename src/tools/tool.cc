@@ -8,7 +8,9 @@ ToolResult ToolResult::text(std::string text) { return {.parts = {TextPart{std::
 
 ToolResult ToolResult::json(json::Value value) { return {.parts = {JsonPart{std::move(value)}}}; }
 
-ToolResult ToolResult::error(std::string message) { return {.parts = {TextPart{std::move(message)}}, .is_error = true}; }
+ToolResult ToolResult::error(std::string message) {
+  return {.parts = {TextPart{std::move(message)}}, .is_error = true};
+}
 
 json::Value parameters(std::string_view schema) {
   Result<json::Value> value = json::parse(schema);

@@ -14,7 +14,9 @@ constexpr long long kMaxRoundDigits = 100;
 // Below this the sine of a rounded multiple of pi is only the rounding.
 constexpr long double kTrigonometricNoise = 1e-16L;
 
-Result<Number> without_noise(long double value) { return Number::approximate(std::fabs(value) < kTrigonometricNoise ? 0 : value); }
+Result<Number> without_noise(long double value) {
+  return Number::approximate(std::fabs(value) < kTrigonometricNoise ? 0 : value);
+}
 
 // Halves go away from zero: 2.5 -> 3, -2.5 -> -3.
 Result<Number> round_whole(const Number& x) {
@@ -36,7 +38,8 @@ Result<Number> round(const Arguments& a) {
 }
 
 Result<Number> log(const Arguments& a, long double base) {
-  if (a[0].is_zero() || a[0].is_negative()) return fail(Code::kInvalidArgument, "the logarithm of {} is not defined", a[0].text().substr(0, 40));
+  if (a[0].is_zero() || a[0].is_negative())
+    return fail(Code::kInvalidArgument, "the logarithm of {} is not defined", a[0].text().substr(0, 40));
   const long double x = a[0].approximation();
   if (base == 10) return Number::approximate(std::log10(x));
   if (base == 2) return Number::approximate(std::log2(x));
@@ -46,12 +49,15 @@ Result<Number> log(const Arguments& a, long double base) {
 Result<Number> log_any(const Arguments& a) {
   if (a.size() == 1) return log(a, 10);
   const long double base = a[1].approximation();
-  if (base <= 0 || base == 1) return fail(Code::kInvalidArgument, "{} is no base of a logarithm", a[1].text().substr(0, 40));
+  if (base <= 0 || base == 1)
+    return fail(Code::kInvalidArgument, "{} is no base of a logarithm", a[1].text().substr(0, 40));
   return log(a, base);
 }
 
 Result<Number> arc(const Arguments& a, long double (*function)(long double)) {
-  if (std::fabs(a[0].approximation()) > 1) return fail(Code::kInvalidArgument, "an arc sine or cosine takes -1 to 1, not {}", a[0].text().substr(0, 40));
+  if (std::fabs(a[0].approximation()) > 1)
+    return fail(Code::kInvalidArgument, "an arc sine or cosine takes -1 to 1, not {}",
+                a[0].text().substr(0, 40));
   return Number::approximate(function(a[0].approximation()));
 }
 
@@ -63,7 +69,8 @@ struct Function {
 };
 
 constexpr auto kFunctions = std::to_array<Function>({
-    {"abs", 1, 1, [](const Arguments& a) -> Result<Number> { return a[0].is_negative() ? a[0].negated() : a[0]; }},
+    {"abs", 1, 1,
+     [](const Arguments& a) -> Result<Number> { return a[0].is_negative() ? a[0].negated() : a[0]; }},
     {"acos", 1, 1, [](const Arguments& a) { return arc(a, std::acos); }},
     {"asin", 1, 1, [](const Arguments& a) { return arc(a, std::asin); }},
     {"atan", 1, 1, [](const Arguments& a) { return Number::approximate(std::atan(a[0].approximation())); }},
@@ -77,9 +84,15 @@ constexpr auto kFunctions = std::to_array<Function>({
     {"log10", 1, 1, [](const Arguments& a) { return log(a, 10); }},
     {"log2", 1, 1, [](const Arguments& a) { return log(a, 2); }},
     {"max", 1, kMaxFunctionArguments,
-     [](const Arguments& a) -> Result<Number> { return *std::max_element(a.begin(), a.end(), [](const Number& x, const Number& y) { return x.less_than(y); }); }},
+     [](const Arguments& a) -> Result<Number> {
+       return *std::max_element(a.begin(), a.end(),
+                                [](const Number& x, const Number& y) { return x.less_than(y); });
+     }},
     {"min", 1, kMaxFunctionArguments,
-     [](const Arguments& a) -> Result<Number> { return *std::min_element(a.begin(), a.end(), [](const Number& x, const Number& y) { return x.less_than(y); }); }},
+     [](const Arguments& a) -> Result<Number> {
+       return *std::min_element(a.begin(), a.end(),
+                                [](const Number& x, const Number& y) { return x.less_than(y); });
+     }},
     {"mod", 2, 2, [](const Arguments& a) { return a[0].modulo(a[1]); }},
     {"pow", 2, 2, [](const Arguments& a) { return a[0].power(a[1]); }},
     {"round", 1, 2, round},
@@ -89,7 +102,8 @@ constexpr auto kFunctions = std::to_array<Function>({
 });
 
 const Function* find(std::string_view name) {
-  const auto found = std::find_if(kFunctions.begin(), kFunctions.end(), [name](const Function& f) { return f.name == name; });
+  const auto found = std::find_if(kFunctions.begin(), kFunctions.end(),
+                                  [name](const Function& f) { return f.name == name; });
   return found == kFunctions.end() ? nullptr : &*found;
 }
 
@@ -100,7 +114,8 @@ Result<Number> constant(std::string_view name) {
   if (name == "e") return Number::approximate(std::numbers::e_v<long double>);
   std::string known;
   for (const Function& f : kFunctions) known += fmt::format(" {}", f.name);
-  return fail(Code::kInvalidArgument, "'{}' is unknown. Constants: pi e. Functions:{}", name.substr(0, 40), known);
+  return fail(Code::kInvalidArgument, "'{}' is unknown. Constants: pi e. Functions:{}", name.substr(0, 40),
+              known);
 }
 
 bool is_function(std::string_view name) { return find(name) != nullptr; }
@@ -110,7 +125,8 @@ Result<Number> call_function(std::string_view name, const std::vector<Number>& a
   if (function == nullptr) return constant(name);
   if (arguments.size() < function->least || arguments.size() > function->most) {
     return fail(Code::kInvalidArgument, "{} takes {}{} values, given {}", name, function->least,
-                function->most == function->least ? "" : fmt::format(" to {}", function->most), arguments.size());
+                function->most == function->least ? "" : fmt::format(" to {}", function->most),
+                arguments.size());
   }
   return function->call(arguments);
 }

@@ -15,7 +15,10 @@ constexpr long long kMaxFactorial = 700;  // 700! has 1690 digits
 
 Int top(const Fraction& f) { return boost::multiprecision::numerator(f); }
 Int bottom(const Fraction& f) { return boost::multiprecision::denominator(f); }
-unsigned bits(const Int& i) { return i.is_zero() ? 0 : static_cast<unsigned>(boost::multiprecision::msb(boost::multiprecision::abs(i))) + 1; }
+unsigned bits(const Int& i) {
+  return i.is_zero() ? 0
+                     : static_cast<unsigned>(boost::multiprecision::msb(boost::multiprecision::abs(i))) + 1;
+}
 Int power_of(const Int& base, unsigned exponent) { return boost::multiprecision::pow(base, exponent); }
 
 // Greatest integer that is not above the fraction.
@@ -64,7 +67,8 @@ std::string decimal_text(const Fraction& f, unsigned digits) {
 }  // namespace
 
 Result<Number> Number::checked(Fraction value) {
-  if (bits(top(value)) <= kMaxExactBits && bits(bottom(value)) <= kMaxExactBits) return Number(std::move(value));
+  if (bits(top(value)) <= kMaxExactBits && bits(bottom(value)) <= kMaxExactBits)
+    return Number(std::move(value));
   return approximate(Number(std::move(value)).approximation());
 }
 
@@ -84,7 +88,8 @@ Result<Number> Number::parse(std::string_view literal) {
     std::string_view text = literal.substr(e + 1);
     if (text.starts_with('+')) text.remove_prefix(1);
     const auto parsed = strings::parse_int<long long>(text);
-    if (!parsed || std::abs(*parsed) > kMaxExactDigits) return fail(Code::kInvalidArgument, "the number {} is too large or too small", literal.substr(0, 40));
+    if (!parsed || std::abs(*parsed) > kMaxExactDigits)
+      return fail(Code::kInvalidArgument, "the number {} is too large or too small", literal.substr(0, 40));
     exponent = *parsed;
   }
   if (const size_t point = digits.find('.'); point != std::string::npos) {
@@ -98,7 +103,9 @@ Result<Number> Number::parse(std::string_view literal) {
 }
 
 bool Number::is_zero() const { return exact() ? fraction().is_zero() : std::get<long double>(value_) == 0; }
-bool Number::is_negative() const { return exact() ? fraction().sign() < 0 : std::get<long double>(value_) < 0; }
+bool Number::is_negative() const {
+  return exact() ? fraction().sign() < 0 : std::get<long double>(value_) < 0;
+}
 
 long double Number::approximation() const {
   if (!exact()) return std::get<long double>(value_);
@@ -106,8 +113,10 @@ long double Number::approximation() const {
 }
 
 Result<long long> Number::small_integer(std::string_view what, long long limit) const {
-  if (exact() && bottom(fraction()) == 1 && boost::multiprecision::abs(top(fraction())) <= limit) return top(fraction()).convert_to<long long>();
-  return fail(Code::kInvalidArgument, "{} must be a whole number of at most {}, not {}", what, limit, text().substr(0, 40));
+  if (exact() && bottom(fraction()) == 1 && boost::multiprecision::abs(top(fraction())) <= limit)
+    return top(fraction()).convert_to<long long>();
+  return fail(Code::kInvalidArgument, "{} must be a whole number of at most {}, not {}", what, limit,
+              text().substr(0, 40));
 }
 
 Result<Number> Number::plus(const Number& other) const {
@@ -136,30 +145,36 @@ Result<Number> Number::modulo(const Number& other) const {
 }
 
 Result<Number> Number::power(const Number& exponent) const {
-  if (is_zero() && exponent.is_negative()) return fail(Code::kInvalidArgument, "division by zero: 0 to a negative power");
+  if (is_zero() && exponent.is_negative())
+    return fail(Code::kInvalidArgument, "division by zero: 0 to a negative power");
   if (exact() && exponent.exact()) {
     if (bottom(exponent.fraction()) == 2) {  // x^(n/2) is exact when x is a square
-      if (const Result<Number> root = square_root(); root && root->exact()) return root->power(Number(Fraction(top(exponent.fraction()))));
+      if (const Result<Number> root = square_root(); root && root->exact())
+        return root->power(Number(Fraction(top(exponent.fraction()))));
     }
     const Int size = boost::multiprecision::abs(top(exponent.fraction()));
     const unsigned longest = std::max(bits(top(fraction())), bits(bottom(fraction())));
     if (bottom(exponent.fraction()) == 1 && (longest <= 1 || size <= kMaxExactBits / (longest - 1))) {
       // Powers of 0, 1 and -1 have no long results: only whether the exponent is odd matters.
-      const unsigned n = longest <= 1 ? (size.is_zero() ? 0 : (size % 2 == 0 ? 2 : 1)) : size.convert_to<unsigned>();
+      const unsigned n =
+          longest <= 1 ? (size.is_zero() ? 0 : (size % 2 == 0 ? 2 : 1)) : size.convert_to<unsigned>();
       const Fraction raised(power_of(top(fraction()), n), power_of(bottom(fraction()), n));
       return checked(exponent.is_negative() ? Fraction(1) / raised : raised);
     }
   }
   if (is_negative() && !(exponent.exact() && bottom(exponent.fraction()) == 1)) {
-    return fail(Code::kInvalidArgument, "a negative number to a power that is no whole number is not defined");
+    return fail(Code::kInvalidArgument,
+                "a negative number to a power that is no whole number is not defined");
   }
   const long double raised = std::pow(approximation(), exponent.approximation());
-  if (raised == 0 && !is_zero()) return fail(Code::kInvalidArgument, "the result is too close to zero to calculate");
+  if (raised == 0 && !is_zero())
+    return fail(Code::kInvalidArgument, "the result is too close to zero to calculate");
   return approximate(raised);
 }
 
 Result<Number> Number::square_root() const {
-  if (is_negative()) return fail(Code::kInvalidArgument, "the square root of a negative number is not defined");
+  if (is_negative())
+    return fail(Code::kInvalidArgument, "the square root of a negative number is not defined");
   if (exact()) {
     const std::optional<Int> n = exact_root(top(fraction()));
     const std::optional<Int> d = exact_root(bottom(fraction()));
@@ -198,7 +213,8 @@ bool Number::less_than(const Number& other) const {
 std::string Number::text() const {
   if (is_zero()) return "0";  // also for a negative zero
   if (!exact()) return fmt::format("{:.15g}", std::get<long double>(value_));
-  if (const std::optional<unsigned> digits = fraction_digits(fraction())) return decimal_text(fraction(), *digits);
+  if (const std::optional<unsigned> digits = fraction_digits(fraction()))
+    return decimal_text(fraction(), *digits);
   return fmt::format("{:.16g}", approximation());
 }
 

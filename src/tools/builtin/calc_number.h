@@ -17,8 +17,10 @@ inline constexpr unsigned kMaxFractionDigits = 60;
 
 class Number {
  public:
-  using Int = boost::multiprecision::number<boost::multiprecision::cpp_int_backend<>, boost::multiprecision::et_off>;
-  using Fraction = boost::multiprecision::number<boost::multiprecision::cpp_rational_backend, boost::multiprecision::et_off>;
+  using Int =
+      boost::multiprecision::number<boost::multiprecision::cpp_int_backend<>, boost::multiprecision::et_off>;
+  using Fraction = boost::multiprecision::number<boost::multiprecision::cpp_rational_backend,
+                                                 boost::multiprecision::et_off>;
 
   Number() : value_(Fraction(0)) {}
   explicit Number(long long integer) : value_(Fraction(integer)) {}

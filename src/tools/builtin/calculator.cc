@@ -17,8 +17,9 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 // The signs of mathematics in plain notation.
 std::string plain(std::string_view expression) {
   std::string text(strings::trim(expression));
-  const std::pair<std::string_view, std::string_view> signs[] = {{"\u00d7", "*"}, {"\u00b7", "*"}, {"\u22c5", "*"}, {"\u00f7", "/"}, {"\u2212", "-"},
-                                                                 {"\u2013", "-"}, {"\u03c0", "pi"}, {"\u00a0", " "}, {"**", "^"}};
+  const std::pair<std::string_view, std::string_view> signs[] = {
+      {"\u00d7", "*"}, {"\u00b7", "*"},  {"\u22c5", "*"}, {"\u00f7", "/"}, {"\u2212", "-"},
+      {"\u2013", "-"}, {"\u03c0", "pi"}, {"\u00a0", " "}, {"**", "^"}};
   for (const auto& [from, to] : signs) text = strings::replace_all(std::move(text), from, to);
   while (text.ends_with('=') || text.ends_with(' ')) text.pop_back();
   return text;
@@ -52,10 +53,11 @@ class Parser {
 
   Failure unexpected(std::string_view expected) {
     if (at_end()) return fail(Code::kInvalidArgument, "expected {} at the end", expected);
-    const std::string_view hint = peek() == ','   ? " (write numbers without thousands separators)"
+    const std::string_view hint = peek() == ','       ? " (write numbers without thousands separators)"
                                   : text_[at_] == '=' ? " (the calculator takes one expression, no equation)"
-                                                  : "";
-    return fail(Code::kInvalidArgument, "expected {} at '{}'{}", expected, utf8::prefix(text_.substr(at_), kMaxShownBytes), hint);
+                                                      : "";
+    return fail(Code::kInvalidArgument, "expected {} at '{}'{}", expected,
+                utf8::prefix(text_.substr(at_), kMaxShownBytes), hint);
   }
 
   Result<Number> sum() {
@@ -74,18 +76,22 @@ class Parser {
     while (left && (peek() == '*' || peek() == '/' || peek() == '%')) {
       const char sign = text_[at_++];
       if (sign == '%' && (at_end() || std::string_view("+*/%^),").contains(peek()))) {
-        return fail(Code::kInvalidArgument, "% is the remainder of a division (7 % 3); for percent divide by 100");
+        return fail(Code::kInvalidArgument,
+                    "% is the remainder of a division (7 % 3); for percent divide by 100");
       }
       const Result<Number> right = signed_value();
       if (!right) return right;
-      left = sign == '*' ? left->times(*right) : sign == '/' ? left->divided_by(*right) : left->modulo(*right);
+      left = sign == '*'   ? left->times(*right)
+             : sign == '/' ? left->divided_by(*right)
+                           : left->modulo(*right);
     }
     return left;
   }
 
   // Every recursion passes through here.
   Result<Number> signed_value() {
-    if (depth_ == kMaxExpressionDepth) return fail(Code::kInvalidArgument, "the expression is nested more than {} deep", kMaxExpressionDepth);
+    if (depth_ == kMaxExpressionDepth)
+      return fail(Code::kInvalidArgument, "the expression is nested more than {} deep", kMaxExpressionDepth);
     ++depth_;
     Result<Number> value;
     if (take('-')) {
@@ -156,7 +162,8 @@ class Parser {
     if (!take('(')) return unexpected(fmt::format("'(' after {}", name));
     std::vector<Number> arguments;
     do {
-      if (arguments.size() == calc::kMaxFunctionArguments) return fail(Code::kInvalidArgument, "{} has more than {} values", name, calc::kMaxFunctionArguments);
+      if (arguments.size() == calc::kMaxFunctionArguments)
+        return fail(Code::kInvalidArgument, "{} has more than {} values", name, calc::kMaxFunctionArguments);
       Result<Number> argument = sum();
       if (!argument) return argument;
       arguments.push_back(std::move(*argument));
@@ -174,7 +181,8 @@ class Parser {
 
 Result<std::string> calculate(std::string_view expression) {
   if (expression.size() > kMaxExpressionBytes) {
-    return fail(Code::kInvalidArgument, "the expression has {} bytes; at most {} are taken", expression.size(), kMaxExpressionBytes);
+    return fail(Code::kInvalidArgument, "the expression has {} bytes; at most {} are taken",
+                expression.size(), kMaxExpressionBytes);
   }
   const std::string text = plain(expression);
   const Result<Number> value = Parser(text).run();

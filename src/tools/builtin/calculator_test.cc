@@ -53,7 +53,8 @@ TEST(Calculator, DecimalsAreExact) {
 
 TEST(Calculator, WholeNumbersAreAsLongAsTheyAre) {
   EXPECT_EQ(value_of("2^64"), "18446744073709551616");
-  EXPECT_EQ(value_of("99999999999999999999 * 99999999999999999999"), "9999999999999999999800000000000000000001");
+  EXPECT_EQ(value_of("99999999999999999999 * 99999999999999999999"),
+            "9999999999999999999800000000000000000001");
   EXPECT_EQ(value_of("25!"), "15511210043330985984000000");
   EXPECT_EQ(value_of("2^6000").size(), 1807u);
   EXPECT_EQ(value_of("(-1)^1000001"), "-1");
@@ -126,12 +127,15 @@ TEST(Calculator, SaysWhatIsWrong) {
       {".", "expected digits"},
   };
   for (const auto& [expression, message] : cases) {
-    EXPECT_TRUE(value_of(expression).starts_with("error: ") && value_of(expression).contains(message)) << expression << " -> " << value_of(expression);
+    EXPECT_TRUE(value_of(expression).starts_with("error: ") && value_of(expression).contains(message))
+        << expression << " -> " << value_of(expression);
   }
 }
 
 TEST(Calculator, DepthAndLengthAreLimited) {
-  const auto nested = [](int depth) { return std::string(static_cast<size_t>(depth), '(') + "1" + std::string(static_cast<size_t>(depth), ')'); };
+  const auto nested = [](int depth) {
+    return std::string(static_cast<size_t>(depth), '(') + "1" + std::string(static_cast<size_t>(depth), ')');
+  };
   EXPECT_EQ(value_of(nested(kMaxExpressionDepth - 1)), "1");
   EXPECT_TRUE(value_of(nested(kMaxExpressionDepth)).contains("nested more than 100 deep"));
   EXPECT_TRUE(value_of(std::string(500, '-') + "1").contains("nested more than"));
@@ -169,10 +173,14 @@ std::optional<Fraction> reduced(__int128 top, __int128 bottom) {
 std::optional<Fraction> apply(char sign, const std::optional<Fraction>& a, const std::optional<Fraction>& b) {
   if (!a || !b) return std::nullopt;
   switch (sign) {
-    case '+': return reduced(a->top * b->bottom + b->top * a->bottom, a->bottom * b->bottom);
-    case '-': return reduced(a->top * b->bottom - b->top * a->bottom, a->bottom * b->bottom);
-    case '*': return reduced(a->top * b->top, a->bottom * b->bottom);
-    default: return reduced(a->top * b->bottom, a->bottom * b->top);
+    case '+':
+      return reduced(a->top * b->bottom + b->top * a->bottom, a->bottom * b->bottom);
+    case '-':
+      return reduced(a->top * b->bottom - b->top * a->bottom, a->bottom * b->bottom);
+    case '*':
+      return reduced(a->top * b->top, a->bottom * b->bottom);
+    default:
+      return reduced(a->top * b->bottom, a->bottom * b->top);
   }
 }
 
@@ -200,7 +208,8 @@ TEST(Calculator, AgreesWithAnIndependentEvaluation) {
     RC_PRE(sample.value.has_value());
     const auto number = [](__int128 i) { return std::to_string(static_cast<long long>(i)); };
     // The difference is exactly zero: the calculator loses nothing in fractions.
-    RC_ASSERT(value_of(fmt::format("{} - {}/{}", sample.text, number(sample.value->top), number(sample.value->bottom))) == "0");
+    RC_ASSERT(value_of(fmt::format("{} - {}/{}", sample.text, number(sample.value->top),
+                                   number(sample.value->bottom))) == "0");
     if (sample.value->bottom == 1) RC_ASSERT(value_of(sample.text) == number(sample.value->top));
   });
 }
@@ -233,12 +242,15 @@ TEST(Calculator, PrecedenceAgreesWithExplicitParentheses) {
 TEST(Calculator, AnyTextGivesAValueOrAnError) {
   rc::check([] {
     const auto pieces = *rc::gen::container<std::vector<std::string>>(
-        rc::gen::element<std::string>("1", "2.5", "0", "e", "pi", "sqrt(", "(", ")", "+", "-", "*", "/", "%", "^", "!", ",", "1e9", "999999", " ", "\xC3\x97", "x"));
+        rc::gen::element<std::string>("1", "2.5", "0", "e", "pi", "sqrt(", "(", ")", "+", "-", "*", "/", "%",
+                                      "^", "!", ",", "1e9", "999999", " ", "\xC3\x97", "x"));
     std::string text;
     for (const std::string& piece : pieces) text += piece;
     const Result<std::string> value = calculate(text);
-    if (value) RC_ASSERT(!value->empty());
-    else RC_ASSERT(!value.error().message.empty());
+    if (value)
+      RC_ASSERT(!value->empty());
+    else
+      RC_ASSERT(!value.error().message.empty());
   });
 }
 

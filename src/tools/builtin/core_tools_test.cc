@@ -9,7 +9,8 @@ namespace {
 using CoreTools = BuiltinTest;
 
 TEST_F(CoreTools, EveryBuiltinIsThereAndDeclaresAllItsParameters) {
-  EXPECT_EQ(registry.names({"*"}), (std::vector<std::string>{"calculator", "echo", "json", "list_dir", "read_file", "time", "write_file"}));
+  EXPECT_EQ(registry.names({"*"}), (std::vector<std::string>{"calculator", "echo", "json", "list_dir",
+                                                             "read_file", "time", "write_file"}));
   for (const llm::ToolSpec& spec : registry.specs({"*"})) {
     EXPECT_FALSE(spec.description.empty()) << spec.name;
     EXPECT_FALSE(spec.parameters.bool_or("additionalProperties", true)) << spec.name;
@@ -29,8 +30,10 @@ TEST_F(CoreTools, Calculator) {
 }
 
 TEST_F(CoreTools, Json) {
-  EXPECT_EQ(text("json", R"({"operation": "parse", "data": "{\"b\":1,\"a\":[true]}"})"), "{\n  \"b\": 1,\n  \"a\": [\n    true\n  ]\n}");
-  EXPECT_EQ(text("json", R"({"operation": "query", "data": "{\"a\":{\"b\":[10,20]}}", "path": "a.b[1]"})"), "20");
+  EXPECT_EQ(text("json", R"({"operation": "parse", "data": "{\"b\":1,\"a\":[true]}"})"),
+            "{\n  \"b\": 1,\n  \"a\": [\n    true\n  ]\n}");
+  EXPECT_EQ(text("json", R"({"operation": "query", "data": "{\"a\":{\"b\":[10,20]}}", "path": "a.b[1]"})"),
+            "20");
   EXPECT_EQ(text("json", R"({"operation": "query", "data": {"a": "x"}, "path": "$.a"})"), "\"x\"");
   EXPECT_EQ(text("json", R"({"operation": "stringify", "data": "{ \"a\" : 1.50 }"})"), R"({"a":1.5})");
   EXPECT_EQ(text("json", R"({"operation": "stringify", "data": [1, null]})"), "[1,null]");
@@ -57,7 +60,8 @@ TEST(JsonQuery, FollowsPathsAndSaysHowFarTheyLed) {
   EXPECT_EQ(at("a[2]"), "error: 'a' has 2 elements, counted from 0: there is no [2]");
   EXPECT_EQ(at("e.g"), "error: 'e.' has no key 'g'; its keys: f");
   EXPECT_EQ(at("a.b"), "error: 'a.' is an array, it has no key 'b'");
-  for (const char* wrong : {"a[", "a[x]", "a[-1]", "a..b", "a.", "a[0]x", "[\"a"}) EXPECT_TRUE(at(wrong).starts_with("error: ")) << wrong;
+  for (const char* wrong : {"a[", "a[x]", "a[-1]", "a..b", "a.", "a[0]x", "[\"a"})
+    EXPECT_TRUE(at(wrong).starts_with("error: ")) << wrong;
 }
 
 }  // namespace

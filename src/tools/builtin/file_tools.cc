@@ -32,7 +32,7 @@ ToolResult from_outside(std::string text) {
 Result<os::Fd> open_regular(const std::string& root, const std::string& path) {
   Result<os::Fd> fd = os::open_beneath(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   if (!fd) return fd;
-  struct stat info {};
+  struct stat info{};
   if (::fstat(fd->get(), &info) != 0) return fail(os::system_error(errno, "read", path));
   if (S_ISDIR(info.st_mode)) return fail(Code::kInvalidArgument, "{} is a directory; use list_dir", path);
   if (!S_ISREG(info.st_mode)) return fail(Code::kInvalidArgument, "{} is no regular file", path);
@@ -40,13 +40,15 @@ Result<os::Fd> open_regular(const std::string& root, const std::string& path) {
 }
 
 std::string describe(const LineRange& range, const std::string& path) {
-  const std::string total = range.total_known ? fmt::format("{}", range.total) : fmt::format("more than {}", range.total);
+  const std::string total =
+      range.total_known ? fmt::format("{}", range.total) : fmt::format("more than {}", range.total);
   if (range.first > range.last) {
     if (range.total == 0) return fmt::format("[{} is empty]", path);
     return fmt::format("[{} has {} lines; there is nothing at line {}]", path, total, range.first);
   }
   std::string text = range.text;
-  if (range.last_line_cut) text += fmt::format("\n[line {} is longer than {} bytes and is cut]", range.last, kMaxReadBytes);
+  if (range.last_line_cut)
+    text += fmt::format("\n[line {} is longer than {} bytes and is cut]", range.last, kMaxReadBytes);
   const bool more = range.last < range.total || !range.total_known;
   if (range.first > 1 || more) text += fmt::format("\n[lines {} to {} of {}", range.first, range.last, total);
   if (more) text += fmt::format("; go on with offset {}", range.last + 1);
@@ -56,20 +58,25 @@ std::string describe(const LineRange& range, const std::string& path) {
 class ReadFileTool final : public BasicTool {
  public:
   ReadFileTool(runtime::Pool& pool, const Workspaces& workspaces)
-      : BasicTool({.name = "read_file",
-                   .description = fmt::format("Reads a text file of the workspace, at most {} lines at once.", kMaxReadLines),
-                   .parameters = parameters(R"({"type": "object", "required": ["path"], "additionalProperties": false, "properties": {
+      : BasicTool(
+            {.name = "read_file",
+             .description =
+                 fmt::format("Reads a text file of the workspace, at most {} lines at once.", kMaxReadLines),
+             .parameters = parameters(
+                 R"({"type": "object", "required": ["path"], "additionalProperties": false, "properties": {
                      "path": {"type": "string", "description": "relative to the workspace"},
                      "offset": {"type": "integer", "description": "first line to read, from 1"},
                      "limit": {"type": "integer", "description": "number of lines"}}})"),
-                   .idempotence = Idempotence::kRepeatable}),
+             .idempotence = Idempotence::kRepeatable}),
         pool_(pool),
         workspaces_(workspaces) {}
 
   Task<Result<ToolResult>> call(ToolContext context, json::Value arguments) override {
     const std::int64_t offset = std::clamp<std::int64_t>(arguments.int_or("offset", 1), 1, INT64_MAX / 2);
-    const std::int64_t limit = std::clamp<std::int64_t>(arguments.int_or("limit", kMaxReadLines), 1, kMaxReadLines);
-    return pool_.run([root = workspaces_.folder_of(context.scope), path = arguments.string_or("path"), offset, limit, stop = context.stop]() -> Result<ToolResult> {
+    const std::int64_t limit =
+        std::clamp<std::int64_t>(arguments.int_or("limit", kMaxReadLines), 1, kMaxReadLines);
+    return pool_.run([root = workspaces_.folder_of(context.scope), path = arguments.string_or("path"), offset,
+                      limit, stop = context.stop]() -> Result<ToolResult> {
       if (const Result<> made = os::make_private_dir(root); !made) return failed(made.error());
       const Result<os::Fd> fd = open_regular(root, path);
       if (!fd) return failed(fd.error());
@@ -88,20 +95,24 @@ class ReadFileTool final : public BasicTool {
 class ListDirTool final : public BasicTool {
  public:
   ListDirTool(runtime::Pool& pool, const Workspaces& workspaces)
-      : BasicTool({.name = "list_dir",
-                   .description = "Lists a directory of the workspace: directories (with a slash at the end), then files with their sizes.",
-                   .parameters = parameters(R"({"type": "object", "additionalProperties": false, "properties": {
+      : BasicTool(
+            {.name = "list_dir",
+             .description = "Lists a directory of the workspace: directories (with a slash at the end), then "
+                            "files with their sizes.",
+             .parameters = parameters(R"({"type": "object", "additionalProperties": false, "properties": {
                      "path": {"type": "string", "default": ".", "description": "relative to the workspace, which is the default"},
                      "recursive": {"type": "boolean", "default": false},
                      "max_depth": {"type": "integer", "default": 3, "description": "levels to show when recursive, at most 10"}}})"),
-                   .idempotence = Idempotence::kRepeatable}),
+             .idempotence = Idempotence::kRepeatable}),
         pool_(pool),
         workspaces_(workspaces) {}
 
   Task<Result<ToolResult>> call(ToolContext context, json::Value arguments) override {
-    const int wanted = static_cast<int>(std::clamp<std::int64_t>(arguments.int_or("max_depth", 1), 1, kMaxDirDepth));
+    const int wanted =
+        static_cast<int>(std::clamp<std::int64_t>(arguments.int_or("max_depth", 1), 1, kMaxDirDepth));
     const int depth = arguments.bool_or("recursive", false) ? wanted : 1;
-    return pool_.run([root = workspaces_.folder_of(context.scope), path = arguments.string_or("path", "."), depth, stop = context.stop]() -> Result<ToolResult> {
+    return pool_.run([root = workspaces_.folder_of(context.scope), path = arguments.string_or("path", "."),
+                      depth, stop = context.stop]() -> Result<ToolResult> {
       if (const Result<> made = os::make_private_dir(root); !made) return failed(made.error());
       Result<std::string> listing = list_tree(root, path.empty() ? "." : path, depth, stop);
       if (!listing) return failed(listing.error());
@@ -115,40 +126,50 @@ class ListDirTool final : public BasicTool {
 };
 
 // True when the path, links resolved, is a protected name in the root itself.
-Result<bool> is_protected(const std::string& root, const std::string& path, const std::vector<std::string>& names) {
+Result<bool> is_protected(const std::string& root, const std::string& path,
+                          const std::vector<std::string>& names) {
   const Result<std::string> top = os::resolve_inside(root, ".");
   if (!top) return fail(top.error());
   const Result<std::string> target = os::resolve_inside(root, path);
   if (!target) return fail(target.error());
   if (!target->starts_with(*top + "/")) return false;
   const std::string_view name = std::string_view(*target).substr(top->size() + 1);
-  return std::any_of(names.begin(), names.end(), [name](const std::string& each) { return strings::iequals(each, name); });
+  return std::any_of(names.begin(), names.end(),
+                     [name](const std::string& each) { return strings::iequals(each, name); });
 }
 
 class WriteFileTool final : public BasicTool {
  public:
   WriteFileTool(runtime::Pool& pool, const Workspaces& workspaces, std::vector<std::string> protected_files)
-      : BasicTool({.name = "write_file",
-                   .description = "Writes a file of the workspace: creates it, with its directories, or replaces what is there. For notes to remember use memory_write.",
-                   .parameters = parameters(R"({"type": "object", "required": ["path", "content"], "additionalProperties": false, "properties": {
+      : BasicTool(
+            {.name = "write_file",
+             .description = "Writes a file of the workspace: creates it, with its directories, or replaces "
+                            "what is there. For notes to remember use memory_write.",
+             .parameters = parameters(
+                 R"({"type": "object", "required": ["path", "content"], "additionalProperties": false, "properties": {
                      "path": {"type": "string", "description": "relative to the workspace"},
                      "content": {"type": "string", "description": "the whole new content"}}})"),
-                   .idempotence = Idempotence::kOnce},
-                  Approval::kUnlessAutoApproved),
+             .idempotence = Idempotence::kOnce},
+            Approval::kUnlessAutoApproved),
         pool_(pool),
         workspaces_(workspaces),
         protected_files_(std::move(protected_files)) {}
 
   Task<Result<ToolResult>> call(ToolContext context, json::Value arguments) override {
-    return pool_.run([root = workspaces_.folder_of(context.scope), path = arguments.string_or("path"), content = arguments.string_or("content"),
-                      names = protected_files_, stop = context.stop]() -> Result<ToolResult> {
-      if (content.size() > kMaxFileWriteBytes) return ToolResult::error(fmt::format("the content has {} bytes; at most {} are written", content.size(), kMaxFileWriteBytes));
+    return pool_.run([root = workspaces_.folder_of(context.scope), path = arguments.string_or("path"),
+                      content = arguments.string_or("content"), names = protected_files_,
+                      stop = context.stop]() -> Result<ToolResult> {
+      if (content.size() > kMaxFileWriteBytes)
+        return ToolResult::error(fmt::format("the content has {} bytes; at most {} are written",
+                                             content.size(), kMaxFileWriteBytes));
       if (const Result<> made = os::make_private_dir(root); !made) return failed(made.error());
       const Result<bool> refused = is_protected(root, path, names);
       if (!refused) return failed(refused.error());
-      if (*refused) return ToolResult::error(fmt::format("{} steers the agent; only the person may write it", path));
+      if (*refused)
+        return ToolResult::error(fmt::format("{} steers the agent; only the person may write it", path));
       if (stop.stop_requested()) return fail(Code::kCancelled, "writing was cancelled");
-      if (const Result<> written = os::write_beneath(root, path, content); !written) return failed(written.error());
+      if (const Result<> written = os::write_beneath(root, path, content); !written)
+        return failed(written.error());
       return ToolResult::text(fmt::format("Wrote {} bytes to {}.", content.size(), path));
     });
   }
@@ -161,9 +182,14 @@ class WriteFileTool final : public BasicTool {
 
 }  // namespace
 
-std::unique_ptr<Tool> make_read_file_tool(runtime::Pool& pool, const Workspaces& workspaces) { return std::make_unique<ReadFileTool>(pool, workspaces); }
-std::unique_ptr<Tool> make_list_dir_tool(runtime::Pool& pool, const Workspaces& workspaces) { return std::make_unique<ListDirTool>(pool, workspaces); }
-std::unique_ptr<Tool> make_write_file_tool(runtime::Pool& pool, const Workspaces& workspaces, std::vector<std::string> protected_files) {
+std::unique_ptr<Tool> make_read_file_tool(runtime::Pool& pool, const Workspaces& workspaces) {
+  return std::make_unique<ReadFileTool>(pool, workspaces);
+}
+std::unique_ptr<Tool> make_list_dir_tool(runtime::Pool& pool, const Workspaces& workspaces) {
+  return std::make_unique<ListDirTool>(pool, workspaces);
+}
+std::unique_ptr<Tool> make_write_file_tool(runtime::Pool& pool, const Workspaces& workspaces,
+                                           std::vector<std::string> protected_files) {
   return std::make_unique<WriteFileTool>(pool, workspaces, std::move(protected_files));
 }
 

@@ -30,7 +30,8 @@ class FileTools : public BuiltinTest {
 
 TEST_F(FileTools, ReadsInAFrame) {
   put("a.txt", "one\ntwo\n");
-  EXPECT_EQ(call("read_file", R"({"path": "a.txt"})").text, "<tool_output name=\"read_file\" sanitized=\"false\">\none\ntwo\n</tool_output>");
+  EXPECT_EQ(call("read_file", R"({"path": "a.txt"})").text,
+            "<tool_output name=\"read_file\" sanitized=\"false\">\none\ntwo\n</tool_output>");
   EXPECT_EQ(read("\"./a.txt\""), "one\ntwo");
   EXPECT_EQ(read("\"" + root() + "/a.txt\""), "one\ntwo");
 }
@@ -41,7 +42,8 @@ TEST_F(FileTools, OffsetAndLimitAreLinesAndAreClamped) {
   EXPECT_EQ(read(R"("a.txt", "offset": 4, "limit": 99999)"), "4\n5\n[lines 4 to 5 of 5]");
   EXPECT_EQ(read(R"("a.txt", "offset": -3, "limit": 0)"), "1\n[lines 1 to 1 of 5; go on with offset 2]");
   EXPECT_EQ(read(R"("a.txt", "offset": 9)"), "[a.txt has 5 lines; there is nothing at line 9]");
-  EXPECT_EQ(read(R"("a.txt", "offset": 9223372036854775807)"), "[a.txt has 5 lines; there is nothing at line 4611686018427387903]");
+  EXPECT_EQ(read(R"("a.txt", "offset": 9223372036854775807)"),
+            "[a.txt has 5 lines; there is nothing at line 4611686018427387903]");
   put("empty", "");
   EXPECT_EQ(read("\"empty\""), "[empty is empty]");
   put("blank", "\n\n\nx\n");
@@ -55,7 +57,8 @@ TEST_F(FileTools, BigFilesComeInPieces) {
   std::string all;
   int offset = 1;
   for (int calls = 0; calls < 100 && offset <= 30'000; ++calls) {
-    std::string text = call("read_file", fmt::format(R"({{"path": "big", "offset": {}, "limit": 100000}})", offset)).text;
+    std::string text =
+        call("read_file", fmt::format(R"({{"path": "big", "offset": {}, "limit": 100000}})", offset)).text;
     EXPECT_LE(text.size(), kMaxReadBytes + 200);
     text = text.substr(text.find('\n') + 1);
     text = text.substr(0, text.rfind("\n[lines"));
@@ -71,7 +74,9 @@ TEST_F(FileTools, ALineThatIsTooLongIsCutBetweenCharacters) {
   put("long", line + "\nnext\n");
   const std::string text = call("read_file", R"({"path": "long"})").text;
   EXPECT_FALSE(text.contains("\xEF\xBF\xBD"));
-  EXPECT_TRUE(text.contains("[line 1 is longer than 65536 bytes and is cut]\n[lines 1 to 1 of 2; go on with offset 2]")) << text.substr(text.size() - 200);
+  EXPECT_TRUE(text.contains(
+      "[line 1 is longer than 65536 bytes and is cut]\n[lines 1 to 1 of 2; go on with offset 2]"))
+      << text.substr(text.size() - 200);
   EXPECT_EQ(read(R"("long", "offset": 2)"), "next\n[lines 2 to 2 of 2]");
 }
 
@@ -94,8 +99,10 @@ TEST_F(FileTools, NothingOutsideTheWorkspaceCanBeReached) {
   fs::create_directory_symlink(dir.path(), root() + "/folder");
   put("inside.txt", "fine");
   fs::create_symlink("inside.txt", root() + "/good");
-  for (const std::string& path : {std::string("absolute"), std::string("relative"), std::string("folder/secret"), std::string("../other"), std::string("../../secret"),
-                                  std::string("x/../../other"), secret, std::string("/etc/passwd"), std::string("/proc/self/environ")}) {
+  for (const std::string& path :
+       {std::string("absolute"), std::string("relative"), std::string("folder/secret"),
+        std::string("../other"), std::string("../../secret"), std::string("x/../../other"), secret,
+        std::string("/etc/passwd"), std::string("/proc/self/environ")}) {
     const FinishedCall got = call("read_file", "{\"path\": \"" + path + "\"}");
     EXPECT_TRUE(got.is_error) << path << ": " << got.text;
     EXPECT_FALSE(got.text.contains("hidden")) << path;
@@ -116,7 +123,9 @@ TEST_F(FileTools, UsersDoNotShareFiles) {
 
 TEST(Workspaces, NeverLeadOutAndNeverMeet) {
   const Workspaces workspaces("/base");
-  const auto folder = [&](std::string realm, std::string user) { return workspaces.folder_of({.realm = std::move(realm), .user = std::move(user), .agent = {}}); };
+  const auto folder = [&](std::string realm, std::string user) {
+    return workspaces.folder_of({.realm = std::move(realm), .user = std::move(user), .agent = {}});
+  };
   EXPECT_EQ(folder("default", "ann"), "/base/ann");
   EXPECT_EQ(folder("default", ".."), "/base/%2E.");
   EXPECT_EQ(folder("default", "a/../b"), "/base/a%2F..%2Fb");
@@ -127,14 +136,21 @@ TEST(Workspaces, NeverLeadOutAndNeverMeet) {
 }
 
 TEST_F(FileTools, WritesWithParentsAndAsks) {
-  EXPECT_EQ(text("write_file", R"({"path": "new/dir/a.txt", "content": "hé"})"), "Wrote 3 bytes to new/dir/a.txt.");
+  EXPECT_EQ(text("write_file", R"({"path": "new/dir/a.txt", "content": "hé"})"),
+            "Wrote 3 bytes to new/dir/a.txt.");
   EXPECT_EQ(content_of(root() + "/new/dir/a.txt"), "hé");
-  EXPECT_EQ(text("write_file", R"({"path": "new/dir/a.txt", "content": ""})"), "Wrote 0 bytes to new/dir/a.txt.");
+  EXPECT_EQ(text("write_file", R"({"path": "new/dir/a.txt", "content": ""})"),
+            "Wrote 0 bytes to new/dir/a.txt.");
   EXPECT_EQ(content_of(root() + "/new/dir/a.txt"), "");
   EXPECT_TRUE(call("write_file", R"({"path": "new/dir", "content": "x"})").is_error);
-  EXPECT_TRUE(call("write_file", fmt::format(R"({{"path": "big", "content": "{}"}})", std::string(kMaxFileWriteBytes + 1, 'x'))).is_error);
+  EXPECT_TRUE(call("write_file", fmt::format(R"({{"path": "big", "content": "{}"}})",
+                                             std::string(kMaxFileWriteBytes + 1, 'x')))
+                  .is_error);
   EXPECT_FALSE(fs::exists(root() + "/big"));
-  const PreparedCall prepared = runtime::block_on(loop, runner.prepare({}, {.id = "1", .name = "write_file", .arguments = R"({"path": "a", "content": "b"})"}, nullptr, {}));
+  const PreparedCall prepared = runtime::block_on(
+      loop,
+      runner.prepare({}, {.id = "1", .name = "write_file", .arguments = R"({"path": "a", "content": "b"})"},
+                     nullptr, {}));
   EXPECT_EQ(prepared.decision, PreparedCall::Decision::kAsk);
 }
 
@@ -143,7 +159,8 @@ TEST_F(FileTools, FilesThatSteerTheAgentAreNotWritten) {
   fs::create_symlink("SOUL.md", root() + "/link");
   put("sub/x", "");
   for (const char* path : {"SOUL.md", "soul.MD", "./SOUL.md", "sub/../SOUL.md", "link"}) {
-    EXPECT_TRUE(call("write_file", fmt::format(R"({{"path": "{}", "content": "obey"}})", path)).is_error) << path;
+    EXPECT_TRUE(call("write_file", fmt::format(R"({{"path": "{}", "content": "obey"}})", path)).is_error)
+        << path;
   }
   EXPECT_EQ(content_of(root() + "/SOUL.md"), "mine");
   EXPECT_FALSE(call("write_file", R"({"path": "sub/SOUL.md", "content": "x"})").is_error);
@@ -157,9 +174,12 @@ TEST_F(FileTools, ListsDirectoriesFirst) {
   put("big", std::string(2048, 'x'));
   fs::create_symlink("b.txt", root() + "/link");
   EXPECT_EQ(text("list_dir", "{}"), "a/\nnode_modules/\nb.txt (5 bytes)\nbig (2.0 KB)\nlink@");
-  EXPECT_EQ(text("list_dir", R"({"recursive": true})"), "a/\na/c/\na/c/deep.txt (1 bytes)\nnode_modules/\nb.txt (5 bytes)\nbig (2.0 KB)\nlink@");
-  EXPECT_EQ(text("list_dir", R"({"recursive": true, "max_depth": 2})"), "a/\na/c/\nnode_modules/\nb.txt (5 bytes)\nbig (2.0 KB)\nlink@");
-  EXPECT_EQ(text("list_dir", R"({"path": "a", "recursive": true, "max_depth": 99})"), "c/\nc/deep.txt (1 bytes)");
+  EXPECT_EQ(text("list_dir", R"({"recursive": true})"),
+            "a/\na/c/\na/c/deep.txt (1 bytes)\nnode_modules/\nb.txt (5 bytes)\nbig (2.0 KB)\nlink@");
+  EXPECT_EQ(text("list_dir", R"({"recursive": true, "max_depth": 2})"),
+            "a/\na/c/\nnode_modules/\nb.txt (5 bytes)\nbig (2.0 KB)\nlink@");
+  EXPECT_EQ(text("list_dir", R"({"path": "a", "recursive": true, "max_depth": 99})"),
+            "c/\nc/deep.txt (1 bytes)");
   EXPECT_TRUE(call("list_dir", R"({"path": "b.txt"})").is_error);
 }
 
@@ -168,7 +188,8 @@ TEST_F(FileTools, EntriesAreLimitedAlsoAcrossDirectories) {
     for (int j = 0; j < 40; ++j) put(fmt::format("d{}/f{}", i, j), "");
   }
   const std::string listing = call("list_dir", R"({"recursive": true})").text;
-  EXPECT_EQ(std::count(listing.begin(), listing.end(), '\n'), static_cast<std::ptrdiff_t>(kMaxDirEntries) + 2);
+  EXPECT_EQ(std::count(listing.begin(), listing.end(), '\n'),
+            static_cast<std::ptrdiff_t>(kMaxDirEntries) + 2);
   EXPECT_TRUE(listing.contains("only the first 1000 entries"));
 }
 
@@ -182,10 +203,17 @@ TEST_F(FileTools, StopEndsTheWork) {
   std::stop_source stop;
   stop.request_stop();
   Tool* tool = registry.find("read_file");
-  const Result<ToolResult> result = runtime::block_on(loop, tool->call({.scope = scope, .stop = stop.get_token()}, json::Value::object({{"path", "a.txt"}})));
+  const Result<ToolResult> result = runtime::block_on(
+      loop, tool->call({.scope = scope, .stop = stop.get_token()}, json::Value::object({{"path", "a.txt"}})));
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Code::kCancelled);
-  EXPECT_EQ(runtime::block_on(loop, registry.find("list_dir")->call({.scope = scope, .stop = stop.get_token()}, json::Value::object())).error().code, Code::kCancelled);
+  EXPECT_EQ(
+      runtime::block_on(
+          loop,
+          registry.find("list_dir")->call({.scope = scope, .stop = stop.get_token()}, json::Value::object()))
+          .error()
+          .code,
+      Code::kCancelled);
 }
 
 }  // namespace

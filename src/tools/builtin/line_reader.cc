@@ -75,10 +75,10 @@ class Collector {
 
   LineRange out_;
   const std::int64_t end_;
-  std::int64_t line_ = 1;        // the one that is being read
-  std::size_t complete_ = 0;     // bytes of the text that are whole lines
-  bool in_line_ = false;         // something of the line has been read
-  bool line_begun_ = false;      // something of the line has been taken
+  std::int64_t line_ = 1;     // the one that is being read
+  std::size_t complete_ = 0;  // bytes of the text that are whole lines
+  bool in_line_ = false;      // something of the line has been read
+  bool line_begun_ = false;   // something of the line has been taken
   bool full_ = false;
 };
 

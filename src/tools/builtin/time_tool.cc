@@ -8,7 +8,8 @@
 namespace chela::tools {
 namespace {
 
-constexpr std::string_view kWeekdays[] = {"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"};
+constexpr std::string_view kWeekdays[] = {"Sunday",   "Monday", "Tuesday", "Wednesday",
+                                          "Thursday", "Friday", "Saturday"};
 constexpr std::string_view kDefaultFormat = "%Y-%m-%d %H:%M:%S %Z";
 constexpr std::size_t kMaxFormatBytes = 200;
 
@@ -47,9 +48,11 @@ Result<json::Value> run(const json::Value& arguments, UnixMs now) {
   if (operation == "now") return describe(now, zone);
 
   const json::Value* given = arguments.find("timestamp");
-  if (given == nullptr && operation != "format") return fail(Code::kInvalidArgument, "{} needs a timestamp", operation);
+  if (given == nullptr && operation != "format")
+    return fail(Code::kInvalidArgument, "{} needs a timestamp", operation);
   // A time that is to be converted is UTC when it says nothing else; for the other operations it is local to the zone.
-  const Result<UnixMs> time = parse_timestamp(given ? *given : current, operation == "convert" ? "" : zone, now);
+  const Result<UnixMs> time =
+      parse_timestamp(given ? *given : current, operation == "convert" ? "" : zone, now);
   if (!time) return fail(time.error());
   if (operation == "parse") return describe(*time, zone);
   if (operation == "convert") {
@@ -58,7 +61,9 @@ Result<json::Value> run(const json::Value& arguments, UnixMs now) {
   }
   if (operation == "format") {
     const std::string format = arguments.string_or("format", kDefaultFormat);
-    if (format.size() > kMaxFormatBytes) return fail(Code::kInvalidArgument, "the format has {} bytes; at most {} are taken", format.size(), kMaxFormatBytes);
+    if (format.size() > kMaxFormatBytes)
+      return fail(Code::kInvalidArgument, "the format has {} bytes; at most {} are taken", format.size(),
+                  kMaxFormatBytes);
     const Result<std::string> text = format_time(*time, zone.empty() ? "UTC" : zone, format);
     if (!text) return fail(text.error());
     return json::Value(*text);
@@ -72,22 +77,26 @@ Result<json::Value> run(const json::Value& arguments, UnixMs now) {
 class TimeTool final : public BasicTool {
  public:
   TimeTool(const runtime::Clock& clock, runtime::Pool& pool)
-      : BasicTool({.name = "time",
-                   .description =
-                       "Dates and times. now: the current time. parse: reads a timestamp. format: writes it in strftime notation. diff: the time from "
-                       "timestamp to timestamp2 (default now). convert: a timestamp in another timezone.",
-                   .parameters = parameters(R"({"type": "object", "required": ["operation"], "additionalProperties": false, "properties": {
+      : BasicTool(
+            {.name = "time",
+             .description =
+                 "Dates and times. now: the current time. parse: reads a timestamp. format: writes it in "
+                 "strftime notation. diff: the time from "
+                 "timestamp to timestamp2 (default now). convert: a timestamp in another timezone.",
+             .parameters = parameters(
+                 R"({"type": "object", "required": ["operation"], "additionalProperties": false, "properties": {
                      "operation": {"type": "string", "enum": ["now", "parse", "format", "diff", "convert"]},
                      "timestamp": {"type": ["string", "number"], "description": "such as 2026-11-22T10:00:00Z, 2026-11-22 10:00, 2026-11-22, now, or Unix seconds"},
                      "timestamp2": {"type": ["string", "number"], "description": "for diff: the second time"},
                      "format": {"type": "string", "description": "for format, for example %A, %d %B %Y %H:%M"},
                      "timezone": {"type": "string", "description": "IANA name such as Europe/Berlin; UTC when left out"}}})"),
-                   .idempotence = Idempotence::kRepeatable}),
+             .idempotence = Idempotence::kRepeatable}),
         clock_(clock),
         pool_(pool) {}
 
   Task<Result<ToolResult>> call(ToolContext, json::Value arguments) override {
-    const Result<json::Value> value = co_await pool_.run([arguments = std::move(arguments), now = clock_.now()] { return run(arguments, now); });
+    const Result<json::Value> value = co_await pool_.run(
+        [arguments = std::move(arguments), now = clock_.now()] { return run(arguments, now); });
     if (!value) co_return ToolResult::error(value.error().message);
     const std::string* text = value->as_string();
     co_return text ? ToolResult::text(*text) : ToolResult::json(*value);
@@ -100,6 +109,8 @@ class TimeTool final : public BasicTool {
 
 }  // namespace
 
-std::unique_ptr<Tool> make_time_tool(const runtime::Clock& clock, runtime::Pool& pool) { return std::make_unique<TimeTool>(clock, pool); }
+std::unique_ptr<Tool> make_time_tool(const runtime::Clock& clock, runtime::Pool& pool) {
+  return std::make_unique<TimeTool>(clock, pool);
+}
 
 }  // namespace chela::tools

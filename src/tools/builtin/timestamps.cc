@@ -10,10 +10,13 @@ namespace {
 constexpr double kFirstMillis = 1e11;  // as seconds it would be the year 5138: such numbers are milliseconds
 constexpr std::size_t kMaxShownBytes = 64;
 constexpr std::size_t kMinUnixDigits = 9;  // shorter text like "2026" is more likely a year or a clumsy date
-constexpr std::size_t kDateBytes = 10;  // "2026-11-22"
+constexpr std::size_t kDateBytes = 10;     // "2026-11-22"
 
 Failure not_understood(std::string_view text) {
-  return fail(Code::kInvalidArgument, "'{}' is no time such as 2026-11-22T10:00:00Z, 2026-11-22 10:00, 2026-11-22, now or Unix seconds", text.substr(0, kMaxShownBytes));
+  return fail(
+      Code::kInvalidArgument,
+      "'{}' is no time such as 2026-11-22T10:00:00Z, 2026-11-22 10:00, 2026-11-22, now or Unix seconds",
+      text.substr(0, kMaxShownBytes));
 }
 
 Result<UnixMs> from_number(double number, std::string_view text) {
@@ -30,7 +33,8 @@ struct Parts {
 
 Parts split(std::string_view text) {
   std::string_view day = text.substr(0, kDateBytes);
-  std::string_view time = strings::trim(text.size() > kDateBytes ? text.substr(kDateBytes + 1) : std::string_view());
+  std::string_view time =
+      strings::trim(text.size() > kDateBytes ? text.substr(kDateBytes + 1) : std::string_view());
   Parts parts;
   for (const std::string_view utc : {"UTC", "GMT", "Z", "z"}) {
     if (time.ends_with(utc)) {
@@ -73,13 +77,15 @@ Result<UnixMs> parse_timestamp(const json::Value& value, std::string_view zone, 
 
 std::string duration_words(std::int64_t seconds) {
   std::string out;
-  const std::pair<std::int64_t, std::string_view> units[] = {{86'400, "day"}, {3600, "hour"}, {60, "minute"}, {1, "second"}};
+  const std::pair<std::int64_t, std::string_view> units[] = {
+      {86'400, "day"}, {3600, "hour"}, {60, "minute"}, {1, "second"}};
   const bool negative = seconds < 0;
   std::int64_t rest = std::abs(seconds);
   for (const auto& [size, name] : units) {
     const std::int64_t count = rest / size;
     rest %= size;
-    if (count > 0) out += fmt::format("{}{} {}{}", out.empty() ? "" : " ", count, name, count == 1 ? "" : "s");
+    if (count > 0)
+      out += fmt::format("{}{} {}{}", out.empty() ? "" : " ", count, name, count == 1 ? "" : "s");
   }
   if (out.empty()) return "0 seconds";
   return negative ? "minus " + out : out;

@@ -19,19 +19,25 @@ class BuiltinTest : public ::testing::Test {
 
   FinishedCall call(std::string name, std::string arguments, std::stop_token stop = {}) {
     const CallSite site{.scope = scope};
-    PreparedCall prepared = runtime::block_on(loop, runner.prepare(site, {.id = "1", .name = std::move(name), .arguments = std::move(arguments)}, nullptr, {}));
-    if (prepared.decision == PreparedCall::Decision::kRefused) return runner.without_running(prepared.id, prepared.name, prepared.refusal);
+    PreparedCall prepared = runtime::block_on(
+        loop, runner.prepare(site, {.id = "1", .name = std::move(name), .arguments = std::move(arguments)},
+                             nullptr, {}));
+    if (prepared.decision == PreparedCall::Decision::kRefused)
+      return runner.without_running(prepared.id, prepared.name, prepared.refusal);
     const std::string tool = prepared.name;
-    Result<FinishedCall> finished = runtime::block_on(loop, runner.execute(site, std::move(prepared), std::move(stop)));
+    Result<FinishedCall> finished =
+        runtime::block_on(loop, runner.execute(site, std::move(prepared), std::move(stop)));
     return finished ? *finished : runner.without_running("1", tool, finished.error().text());
   }
-  std::string text(std::string name, std::string arguments) { return call(std::move(name), std::move(arguments)).preview; }
+  std::string text(std::string name, std::string arguments) {
+    return call(std::move(name), std::move(arguments)).preview;
+  }
   std::string root() const { return workspaces.folder_of(scope); }
 
   testing::TestDir dir;
   Scope scope{.realm = "default", .user = "ann", .agent = ""};
-  runtime::AsioLoop loop;       // real: the pool works while the loop waits
-  testing::ManualClock clock;   // what the tools are told
+  runtime::AsioLoop loop;      // real: the pool works while the loop waits
+  testing::ManualClock clock;  // what the tools are told
   runtime::Pool pool{loop, 2};
   Workspaces workspaces{dir.path() + "/workspace"};
   hooks::Chain chain{loop};
