@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "agent/dependencies.h"
+#include "base/result.h"
+#include "config/settings.h"
+
+namespace chela::app {
+
+// The agents of the folder's files, and the built-in default with what the settings say of it unless a file replaces it. What a file
+// leaves open comes from the settings.
+Result<std::vector<agent::AgentSpec>> load_agent_specs(const std::string& folder,
+                                                       const config::Settings& settings);
+
+}  // namespace chela::app

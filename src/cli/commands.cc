@@ -1,0 +1,55 @@
+#include "cli/commands.h"
+
+namespace chela::cli {
+namespace {
+
+using json::Value;
+
+Task<int> print_events(Client& client, OperationCommand command, const Output& output, std::stop_token stop) {
+  Result<std::unique_ptr<EventReader>> reader =
+      co_await client.open(command.operation, std::move(command.args), stop);
+  if (!reader) co_return report_error(reader.error(), output);
+  while (true) {
+    const Result<std::optional<op::Event>> event = co_await (*reader)->next(stop);
+    if (!event) co_return report_error(event.error(), output);
+    if (!*event) break;
+    output.line((*event)->data);
+  }
+  co_return stop.stop_requested() ? exit_code(Code::kCancelled) : 0;
+}
+
+// Exit code of a value that came, but says that something is wrong.
+int verdict(std::string_view operation, const Value& value) {
+  if (operation != "thread::replay") return 0;
+  const Value* differences = value.find("differences");
+  return differences && differences->is_array() && !differences->as_array()->empty()
+             ? exit_code(Code::kInternal)
+             : 0;
+}
+
+}  // namespace
+
+int report_error(const Error& error, const Output& output) {
+  output.note("chela: " + error.message);
+  return exit_code(error.code);
+}
+
+Task<int> run_operation(Client& client, const op::Registry& registry, OperationCommand command,
+                        const Output& output, std::stop_token stop) {
+  const std::shared_ptr<const op::Operation> operation = registry.find(command.operation);
+  if (operation && operation->kind == op::Kind::kEvents) {
+    co_return co_await print_events(client, std::move(command), output, std::move(stop));
+  }
+  const Result<Value> value =
+      co_await client.call(command.operation, std::move(command.args), std::move(stop));
+  if (!value) co_return report_error(value.error(), output);
+  if (command.json) {
+    output.line(json::write(*value));
+  } else {
+    output.text(text_for(command.operation, *value));
+    if (command.operation == "token::create") output.note("Keep it: it is shown this once.");
+  }
+  co_return verdict(command.operation, *value);
+}
+
+}  // namespace chela::cli

@@ -1,0 +1,157 @@
+#include <algorithm>
+
+#include "base/utf8.h"
+#include "cli/commands.h"
+
+// The texts that people read of operations' values.
+namespace chela::cli {
+namespace {
+
+using json::Value;
+using Row = std::vector<std::string>;
+
+constexpr size_t kMaxCell = 60;
+
+std::string cell(const Value& row, std::string_view key) {
+  const Value* value = row.find(key);
+  if (!value || value->is_null()) return {};
+  std::string text = value->as_string() ? *value->as_string() : json::write(*value);
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  if (text.size() <= kMaxCell) return text;
+  return std::string(utf8::prefix(text, kMaxCell)) + "...";
+}
+
+std::string table(const Row& head, const std::vector<Row>& rows) {
+  std::vector<size_t> widths(head.size());
+  for (size_t i = 0; i < head.size(); ++i) {
+    widths[i] = head[i].size();
+    for (const Row& row : rows) widths[i] = std::max(widths[i], utf8::length(row[i]));
+  }
+  std::string out;
+  const auto add = [&](const Row& row) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      line += row[i];
+      if (i + 1 < row.size()) line += std::string(widths[i] - utf8::length(row[i]) + 2, ' ');
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  };
+  add(head);
+  for (const Row& row : rows) add(row);
+  return out;
+}
+
+// A list of objects as a table of these members.
+std::string list(const Value& value, std::string_view key, const Row& head,
+                 const std::vector<std::string_view>& members) {
+  std::vector<Row> rows;
+  const Value* items = value.find(key);
+  if (!items || !items->is_array() || items->as_array()->empty()) return "none\n";
+  for (const Value& item : *items->as_array()) {
+    Row row;
+    for (const std::string_view member : members) row.push_back(cell(item, member));
+    rows.push_back(std::move(row));
+  }
+  return table(head, rows);
+}
+
+std::string history(const Value& value) {
+  std::string out;
+  const Value* turns = value.find("turns");
+  if (turns && turns->is_array()) {
+    for (const Value& turn : *turns->as_array()) {
+      out += "> " + turn.string_or("user_input") + "\n";
+      const std::string response = turn.string_or("response");
+      out += (response.empty() ? "[" + turn.string_or("state") + "] " + turn.string_or("error") : response) +
+             "\n\n";
+    }
+  }
+  if (const Value* pending = value.find("pending_approval")) {
+    out += "waits for approval: " + pending->string_or("tool_name") + " " + pending->string_or("parameters") +
+           "\n";
+  }
+  return out.empty() ? "no turns yet\n" : out;
+}
+
+std::string records(const Value& value) {
+  std::string out;
+  const Value* items = value.find("records");
+  if (!items || !items->is_array()) return out;
+  for (const Value& each : *items->as_array()) out += json::write(each) + "\n";
+  return out;
+}
+
+std::string replay(const Value& value) {
+  std::string out =
+      fmt::format("{} records: {} effects and {} model requests compared\n", value.int_or("records", 0),
+                  value.int_or("effects", 0), value.int_or("requests", 0));
+  const Value* differences = value.find("differences");
+  if (!differences || !differences->is_array() || differences->as_array()->empty())
+    return out + "no difference\n";
+  for (const Value& each : *differences->as_array())
+    out += "differs: " + (each.as_string() ? *each.as_string() : json::write(each)) + "\n";
+  return out;
+}
+
+std::string models(const Value& value) {
+  std::string out = fmt::format("backend {}\n", value.string_or("backend"));
+  if (const Value* items = value.find("models"); items && items->is_array()) {
+    for (const Value& each : *items->as_array())
+      out += (each.bool_or("default", false) ? "* " : "  ") + each.string_or("id") + "\n";
+  }
+  if (const Value* error = value.find("error"))
+    out += "the backend could not be asked: " + error->string_or("message") + "\n";
+  return out;
+}
+
+std::string members(const Value& value) {
+  std::vector<Row> rows;
+  for (const json::Member& each : *value.as_object()) rows.push_back({each.key, cell(value, each.key)});
+  std::string out = table({"", ""}, rows);
+  return out.substr(out.find('\n') + 1);
+}
+
+std::string search(const Value& value) {
+  std::string out;
+  if (const Value* items = value.find("results"); items && items->is_array()) {
+    for (const Value& each : *items->as_array())
+      out += each.string_or("path") + "\n" + each.string_or("content") + "\n\n";
+  }
+  return out.empty() ? "nothing found\n" : out;
+}
+
+std::string document(const Value& value) {
+  std::string content = value.string_or("content");
+  if (!content.ends_with('\n')) content += '\n';
+  return content;
+}
+
+}  // namespace
+
+std::string text_for(std::string_view operation, const Value& value) {
+  if (operation == "thread::list") {
+    return list(value, "threads", {"ID", "STATE", "TURNS", "UPDATED", "CHANNEL", "TITLE"},
+                {"id", "state", "turn_count", "updated_at", "channel", "title"});
+  }
+  if (operation == "token::list") {
+    return list(value, "tokens", {"ID", "CREATED", "EXPIRES", "REVOKED", "PERMISSIONS", "LABEL"},
+                {"id", "created_at", "expires_at", "revoked_at", "permissions", "label"});
+  }
+  if (operation == "tool::list")
+    return list(value, "tools", {"NAME", "GROUP", "DESCRIPTION"}, {"name", "group", "description"});
+  if (operation == "agent::list") return list(value, "agents", {"NAME"}, {"name"});
+  if (operation == "memory::tree") return list(value, "entries", {"PATH"}, {"path"});
+  if (operation == "memory::read") return document(value);
+  if (operation == "memory::search") return search(value);
+  if (operation == "chat::history") return history(value);
+  if (operation == "thread::log") return records(value);
+  if (operation == "thread::replay") return replay(value);
+  if (operation == "thread::fork") return value.string_or("id") + "\n";
+  if (operation == "model::list") return models(value);
+  if (operation == "token::create") return value.string_or("token") + "\n";
+  if (operation == "system::status") return members(value);
+  return json::write_pretty(value) + "\n";
+}
+
+}  // namespace chela::cli
