@@ -195,7 +195,7 @@ void HttpConnection::refuse(const Refusal& refusal) {
 // and dropped for a moment.
 void HttpConnection::finish(State after) {
   state_ = after;
-  if (after == State::kLingering) set_deadline(kLingerTimeout);
+  if (after == State::kLingering) set_deadline(core_->options.linger_timeout);
   stream_->finish([weak = weak_from_this()] {
     const auto self = weak.lock();
     if (self && (self->state_ == State::kClosing || self->input_ended_)) self->stream_->close();

@@ -67,6 +67,8 @@ struct HttpServerOptions {
   std::chrono::milliseconds idle_timeout = kIdleConnectionTimeout;  // between requests
   std::chrono::milliseconds write_stall_timeout =
       kWriteStallTimeout;  // a client that takes no byte for so long is cut off
+  // For a refused client to read the answer before the connection closes.
+  std::chrono::milliseconds linger_timeout = kLingerTimeout;
 };
 
 // HTTP/1.1 and 1.0 on any number of TCP and Unix sockets: keep-alive, pipelining (answers in order), WebSocket upgrade. What it

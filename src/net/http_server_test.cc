@@ -1,6 +1,8 @@
 #include "net/http_server.h"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -134,6 +136,19 @@ TEST_F(HttpServerTest, AnswersAPipelineInOrder) {
   EXPECT_NE(replies.find("GET /z", at), std::string::npos);
 }
 
+// More than is read ahead while the first request is handled.
+TEST_F(HttpServerTest, ALongPipelineWaitsInTheSocket) {
+  serve();
+  std::string pipeline = "GET /later HTTP/1.1\r\nHost: h\r\n\r\n";
+  const std::string body(10'000, 'x');
+  for (size_t bytes = 0; bytes < 8 * kMaxPipelinedBytes; bytes += body.size()) {
+    pipeline += "POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 10000\r\n\r\n" + body;
+  }
+  const std::string replies = exchange(pipeline + std::string(kGetClose));
+  EXPECT_NE(replies.find("GET /z"), std::string::npos);
+  EXPECT_EQ(seen_.requests, 2 + 53);
+}
+
 TEST_F(HttpServerTest, ReadsChunkedBodiesAndAnswersContinue) {
   serve();
   const auto [interim, reply] = client([port = port_] {
@@ -199,6 +214,52 @@ TEST_F(HttpServerTest, RefusesWithTheEnvelope) {
   const std::string split = exchange("GET /bad-header HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
   EXPECT_TRUE(split.starts_with("HTTP/1.1 500 ")) << split;
   EXPECT_EQ(split.find("X-B"), std::string::npos);
+}
+
+TEST_F(HttpServerTest, ARefusedClientThatGoesOnSendingIsCut) {
+  serve();
+  const bool sent_all = client([port = port_] {
+    RawSocket socket = RawSocket::connect_tcp(port);
+    bool open = socket.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000000\r\n\r\n");
+    const std::string block(100'000, 'x');
+    for (int i = 0; open && i < 1000; ++i) open = socket.send(block);
+    return open;
+  });
+  EXPECT_FALSE(sent_all);
+  loop_.run_until([this] { return server_->connections() == 0; });
+}
+
+TEST_F(HttpServerTest, ARefusedClientThatStaysIsClosed) {
+  serve({.linger_timeout = 20ms});
+  const std::string refused = client([port = port_] {
+    RawSocket socket = RawSocket::connect_tcp(port);
+    socket.send("garbage\r\n\r\n");
+    std::string reply = socket.read_to_end();
+    while (socket.send("x")) {
+    }
+    return reply;
+  });
+  EXPECT_TRUE(refused.starts_with("HTTP/1.1 400 ")) << refused;
+}
+
+TEST_F(HttpServerTest, AcceptsAgainAfterRunningOutOfDescriptors) {
+  serve();
+  RawSocket socket = RawSocket::connect_tcp(port_);  // waits in the backlog
+  socket.send(kGetClose);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{.rlim_cur = 128, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  std::vector<int> fillers;
+  for (int fd = ::dup(socket.fd()); fd >= 0; fd = ::dup(socket.fd())) fillers.push_back(fd);
+  bool tried = false;
+  loop_.call_at(loop_.clock().steady() + 5ms, [&tried] { tried = true; });
+  loop_.run_until([&tried] { return tried; });
+  EXPECT_EQ(server_->connections(), 0u);
+  for (const int fd : fillers) ::close(fd);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  const std::string reply = client([&socket] { return socket.read_to_end(); });
+  EXPECT_TRUE(reply.starts_with("HTTP/1.1 200 ")) << reply;
 }
 
 TEST_F(HttpServerTest, ASlowRequestTimesOutAndAnIdleClientIsClosed) {
