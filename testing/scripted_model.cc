@@ -155,7 +155,10 @@ Task<> ScriptedModel::stream(Exchange exchange, Reply reply, std::vector<std::st
     co_return;
   }
   for (size_t i = 0; i <= events.size(); ++i) {
-    if (reply.stall_after == i) co_await runtime::sleep_for(loop_, kForEver, gone);
+    if (reply.stall_after == i) {
+      co_await runtime::sleep_for(loop_, kForEver, gone);
+      co_return exchange->abort();
+    }
     if (reply.garbage_after == i) {
       if (!co_await write(exchange, kGarbage, reply.write_bytes)) co_return exchange->abort();
     }

@@ -2,6 +2,7 @@
 
 #include "net/http_connection.h"
 #include "net/listener.h"
+#include "runtime/sleep.h"
 
 namespace chela::net {
 namespace {
@@ -99,6 +100,7 @@ Task<> HttpServer::stop(std::chrono::milliseconds grace) {
   }
   for (const auto& connection : state->connections()) connection->abort();
   co_await core.handlers.join();
+  co_await runtime::yield(core.loop);  // closed connections take their leave through the loop
 }
 
 size_t HttpServer::connections() const { return state_->core->connections.size(); }
