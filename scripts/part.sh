@@ -5,11 +5,9 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "$CHELA_ROOT"
 
-test_parts=(unit e2e)
-check_parts=(lint dev-unit dev-e2e crash fuzz tsan-unit tsan-e2e)
-[ ! -d tests/attack ] || check_parts+=(attack)
+test_parts=(unit e2e clients)
+check_parts=(lint attack crash dev-unit dev-e2e fuzz tsan-unit tsan-e2e)
 [ ! -d tests/compat ] || check_parts+=(compat)
-[ ! -d tests/local ] || check_parts+=(local)
 
 export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
 export UBSAN_OPTIONS=print_stacktrace=1
@@ -26,13 +24,15 @@ unit() {
     --parallel "$(nproc)" --output-junit "$CHELA_RESULTS/ctest.xml"
 }
 
-# pytest_on PRESET FOLDER: Python tests that drive the programs of a preset.
+# pytest_on PRESET PATH...: Python tests that drive the programs of a preset.
 pytest_on() {
-  scripts/build.sh "$1" chela chela-infer scripted-model
+  local preset=$1
+  shift
+  scripts/build.sh "$preset" chela chela-infer scripted-model
   scripts/venv.sh
   models
-  CHELA_BUILD=$CHELA_ROOT/build/$1 .venv/bin/python -m pytest -q --timeout=300 \
-    --junitxml "$CHELA_RESULTS/pytest.xml" "$2"
+  CHELA_BUILD=$CHELA_ROOT/build/$preset .venv/bin/python -m pytest -q --timeout=300 -p no:cacheprovider \
+    --junitxml "$CHELA_RESULTS/pytest-$preset.xml" "$@"
 }
 
 case "${1:-}" in
@@ -44,16 +44,19 @@ case "${1:-}" in
     esac
     ;;
   unit) unit release ;;
-  e2e) pytest_on release tests/e2e ;;
+  e2e) pytest_on release tests/e2e tests/faults ;;
+  clients) pytest_on release tests/clients ;;
   lint) scripts/lint.sh ;;
   dev-unit) unit dev ;;
-  dev-e2e) pytest_on dev tests/e2e ;;
+  dev-e2e) pytest_on dev tests/e2e tests/faults ;;
   tsan-unit) unit tsan ;;
-  tsan-e2e) pytest_on tsan tests/e2e ;;
-  crash) pytest_on dev tests/crash ;;
+  tsan-e2e) pytest_on tsan tests/e2e tests/faults ;;
+  crash)
+    pytest_on dev tests/crash/test_crash_points.py
+    pytest_on release tests/crash/test_random_kills.py
+    ;;
   attack) pytest_on release tests/attack ;;
   compat) pytest_on release tests/compat ;;
-  local) pytest_on release tests/local ;;
   fuzz) scripts/fuzz.sh 30 ;;
   *) die "unknown part '${1:-}'" "./dev check runs all; parts: ${test_parts[*]} ${check_parts[*]}" ;;
 esac
