@@ -235,13 +235,13 @@ struct Apply {
     call->request_id = in.request_id;
     add_visible(state, approval_text(in.tool_name, in.description, in.arguments));
     state.transcript = extend_transcript(state.transcript, {.role = llm::Role::kAssistant, .content = state.visible});
-    state.visible.clear();
   }
 
   void operator()(Answered& in) const {
     for (Call& call : state.batch) {
       if (call.status != CallStatus::kAsked || call.request_id != in.request_id) continue;
       call.status = CallStatus::kRunnable;
+      state.visible.clear();  // the question was shown until now
       if (in.decision == Decision::kDeny) {
         call.prepared.decision = tools::PreparedCall::Decision::kRefused;
         call.prepared.refusal = kDeniedResult;
