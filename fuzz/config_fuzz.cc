@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "config/agent_file.h"
 #include "config/config.h"
 
 namespace {
@@ -35,6 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   config::Sources sources{.environment = {{"LLM_API_KEY", std::string(kSecret)}}, .file_path = "config.toml", .file_text = text};
   check(sources);
+  (void)config::parse_agent_file(text, "agent.toml");
   // The same bytes as the value of every key, in every other layer.
   sources.file_text.clear();
   const auto keys = config::keys();

@@ -1,13 +1,12 @@
 #include "config/agent_file.h"
 
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "base/strings.h"
+#include "config/toml.h"
 
 namespace chela::config {
 namespace {
@@ -68,12 +67,9 @@ const toml::table& section(const toml::table& root, std::string_view path) {
 }  // namespace
 
 Result<AgentFile> parse_agent_file(std::string_view text, std::string_view path) {
-  toml::table root;
-  try {
-    root = toml::parse(text, path);
-  } catch (const toml::parse_error& e) {
-    return fail(Code::kInvalidArgument, "{}:{}: {}", path, e.source().begin.line, std::string(e.description()));
-  }
+  const Result<toml::table> parsed = parse_toml(text, path);
+  if (!parsed) return fail(parsed.error());
+  const toml::table& root = *parsed;
   AgentFile file;
   std::string error;
   const toml::table& agent = section(root, "agent");

@@ -48,6 +48,12 @@ TEST(Layers, AWrongValueIsNamedByTheLayerItCameFrom) {
   }
 }
 
+TEST(Layers, ATextThatUpsetsTheTomlLibraryIsOnlyWrong) {
+  const Result<Config> config = Config::load({.file_path = "c.toml", .file_text = "[[#"});
+  ASSERT_FALSE(config);
+  EXPECT_TRUE(config.error().message.starts_with("c.toml:")) << config.error().message;
+}
+
 TEST(Layers, ASettingThatNobodyKnowsAnymoreIsPassedOver) {
   EXPECT_TRUE(Config::load({.settings = {{"gone.key", "x"}}}));
 }

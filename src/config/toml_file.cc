@@ -1,8 +1,7 @@
 #include "config/toml_file.h"
 
-#include <toml++/toml.h>
-
 #include "base/strings.h"
+#include "config/toml.h"
 
 namespace chela::config {
 namespace {
@@ -46,15 +45,21 @@ Result<> flatten(const toml::table& table, const std::string& prefix, std::strin
 
 }  // namespace
 
-Result<std::vector<FileValue>> read_toml(std::string_view text, std::string_view path) {
-  std::vector<FileValue> values;
+Result<toml::table> parse_toml(std::string_view text, std::string_view path) {
   try {
-    const toml::table root = toml::parse(text, path);
-    const Result<> read = flatten(root, "", path, values);
-    if (!read) return fail(read.error());
+    return toml::table(toml::parse(text, path));
   } catch (const toml::parse_error& e) {
-    return fail(Code::kInvalidArgument, "{}:{}: {}", path, e.source().begin.line, std::string(e.description()));
+    return fail(Code::kInvalidArgument, "{}:{}: {}", path, e.source().begin.line, e.description());
+  } catch (const std::exception& e) {
+    return fail(Code::kInvalidArgument, "{}: {}", path, e.what());
   }
+}
+
+Result<std::vector<FileValue>> read_toml(std::string_view text, std::string_view path) {
+  const Result<toml::table> root = parse_toml(text, path);
+  if (!root) return fail(root.error());
+  std::vector<FileValue> values;
+  if (const Result<> read = flatten(*root, "", path, values); !read) return fail(read.error());
   return values;
 }
 
