@@ -41,7 +41,8 @@ int read_answer(int fd, std::string& buffer) {
     if (end != std::string::npos) {
       const std::string head = strings::lower(std::string_view(buffer).substr(0, end));
       const size_t at = head.find("content-length:");
-      const size_t length = at == std::string::npos ? 0 : static_cast<size_t>(std::atol(head.c_str() + at + 15));
+      const size_t length =
+          at == std::string::npos ? 0 : static_cast<size_t>(std::atol(head.c_str() + at + 15));
       if (buffer.size() >= end + 4 + length) {
         const int status = std::atoi(buffer.c_str() + 9);
         buffer.erase(0, end + 4 + length);
@@ -68,13 +69,15 @@ struct Load {
     std::string buffer;
     while (fd >= 0 && failed_status < 0 && std::chrono::steady_clock::now() < end) {
       const auto start = std::chrono::steady_clock::now();
-      if (::send(fd, request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size())) break;
+      if (::send(fd, request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size()))
+        break;
       const int status = read_answer(fd, buffer);
       if (status != 200) {
         failed_status = status;
         break;
       }
-      own.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+      own.push_back(
+          std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
     }
     if (fd < 0) failed_status = 0;
     if (fd >= 0) ::close(fd);
@@ -89,11 +92,15 @@ int run(std::map<std::string, std::string> options) {
   const int concurrency = std::max(1, std::atoi(options["--concurrency"].c_str()));
   const double seconds = std::atof(options["--seconds"].c_str());
   const std::string& body = options["--body"];
-  load.request = fmt::format("POST {} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {}\r\n", options["--path"], body.size());
-  if (!options["--token"].empty()) load.request += fmt::format("Authorization: Bearer {}\r\n", options["--token"]);
+  load.request = fmt::format(
+      "POST {} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {}\r\n",
+      options["--path"], body.size());
+  if (!options["--token"].empty())
+    load.request += fmt::format("Authorization: Bearer {}\r\n", options["--token"]);
   load.request += "\r\n" + body;
   const auto start = std::chrono::steady_clock::now();
-  load.end = start + std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
+  load.end =
+      start + std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
   std::vector<std::thread> clients;
   for (int i = 0; i < concurrency; ++i) clients.emplace_back([&load] { load.client(); });
   for (std::thread& thread : clients) thread.join();
@@ -102,7 +109,8 @@ int run(std::map<std::string, std::string> options) {
     std::fprintf(stderr, "bench__http_load: an answer had status %d\n", load.failed_status.load());
     return 1;
   }
-  json::Value out = json::Value::object({{"concurrency", concurrency}, {"per_second", static_cast<double>(load.latencies.size()) / took}});
+  json::Value out = json::Value::object(
+      {{"concurrency", concurrency}, {"per_second", static_cast<double>(load.latencies.size()) / took}});
   out.set("latency", summary(std::move(load.latencies)));
   std::printf("%s\n", json::write(out).c_str());
   return 0;

@@ -22,11 +22,17 @@ namespace {
 
 class InstantModel final : public llm::Provider {
  public:
-  Task<Result<llm::Answer>> complete(llm::Request, llm::DeltaSink sink, std::optional<SteadyTime>, std::stop_token) override {
+  Task<Result<llm::Answer>> complete(llm::Request, llm::DeltaSink sink, std::optional<SteadyTime>,
+                                     std::stop_token) override {
     sink({.text = "All right."});
-    co_return llm::Answer{.text = "All right.", .usage = {100, 3, 0}, .finish_reason = llm::FinishReason::kStop, .model = "instant"};
+    co_return llm::Answer{.text = "All right.",
+                          .usage = {100, 3, 0},
+                          .finish_reason = llm::FinishReason::kStop,
+                          .model = "instant"};
   }
-  Task<Result<std::vector<std::string>>> models(std::stop_token) override { co_return std::vector<std::string>{"instant"}; }
+  Task<Result<std::vector<std::string>>> models(std::stop_token) override {
+    co_return std::vector<std::string>{"instant"};
+  }
 };
 
 class NoKnowledge final : public agent::Knowledge {
@@ -34,25 +40,36 @@ class NoKnowledge final : public agent::Knowledge {
   Task<std::vector<std::pair<std::string, std::string>>> identity(Scope) override {
     co_return std::vector<std::pair<std::string, std::string>>();
   }
-  Task<std::vector<std::string>> recall(Scope, std::string, size_t) override { co_return std::vector<std::string>(); }
+  Task<std::vector<std::string>> recall(Scope, std::string, size_t) override {
+    co_return std::vector<std::string>();
+  }
 };
 
 // An engine on a database file, or in memory.
 class Setup {
  public:
   explicit Setup(const std::string& path) {
-    auto opened = path.empty() ? store::sqlite::Database::open_in_memory(loop_) : store::sqlite::Database::open(path, loop_, pool_);
+    auto opened = path.empty() ? store::sqlite::Database::open_in_memory(loop_)
+                               : store::sqlite::Database::open(path, loop_, pool_);
     if (!opened) {
       std::fprintf(stderr, "bench_turn: %s\n", opened.error().message.c_str());
       std::exit(1);
     }
     database_ = std::move(*opened);
-    engine_ = agent::make_engine({.loop = loop_, .ids = ids_, .log = database_->turn_log(), .blobs = database_->blobs(),
-                                  .settings_store = database_->settings(), .tools = registry_, .tool_runner = runner_, .hooks = hooks_,
-                                  .metrics = metrics_, .knowledge = knowledge_,
-                                  .choose_model = [this](const agent::AgentSpec&) -> Result<agent::ModelChoice> {
-                                    return agent::ModelChoice{&model_, "instant", 100'000};
-                                  }});
+    engine_ =
+        agent::make_engine({.loop = loop_,
+                            .ids = ids_,
+                            .log = database_->turn_log(),
+                            .blobs = database_->blobs(),
+                            .settings_store = database_->settings(),
+                            .tools = registry_,
+                            .tool_runner = runner_,
+                            .hooks = hooks_,
+                            .metrics = metrics_,
+                            .knowledge = knowledge_,
+                            .choose_model = [this](const agent::AgentSpec&) -> Result<agent::ModelChoice> {
+                              return agent::ModelChoice{&model_, "instant", 100'000};
+                            }});
   }
   ~Setup() {
     runtime::block_on(loop_, engine_->stop());
@@ -65,7 +82,8 @@ class Setup {
   std::vector<double> run(int clients, double seconds, long turns) {
     latencies_.clear();
     left_ = turns;
-    end_ = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
+    end_ = std::chrono::steady_clock::now() +
+           std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
     runtime::TaskGroup group(loop_);
     for (int i = 0; i < clients; ++i) group.spawn(client(*this, i));
     runtime::block_on(loop_, group.join());
@@ -77,9 +95,12 @@ class Setup {
     const Scope scope{"default", fmt::format("user{}", number), ""};
     for (long i = 0; std::chrono::steady_clock::now() < self.end_ && self.left_-- > 0; ++i) {
       const auto start = std::chrono::steady_clock::now();
-      const auto accepted = co_await self.engine_->send({.scope = scope, .channel = "bench", .thread_id = {},
-                                                         .external_thread = fmt::format("thread{}-{}", self.run_, i / 20),
-                                                         .content = "Tell me that all is right."});
+      const auto accepted =
+          co_await self.engine_->send({.scope = scope,
+                                       .channel = "bench",
+                                       .thread_id = {},
+                                       .external_thread = fmt::format("thread{}-{}", self.run_, i / 20),
+                                       .content = "Tell me that all is right."});
       if (!accepted) {
         std::fprintf(stderr, "bench_turn: %s\n", accepted.error().message.c_str());
         std::exit(1);
@@ -89,7 +110,8 @@ class Setup {
         std::fprintf(stderr, "bench_turn: a turn did not complete\n");
         std::exit(1);
       }
-      self.latencies_.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+      self.latencies_.push_back(
+          std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
     }
     ++self.run_;
   }
@@ -122,7 +144,8 @@ int run(double seconds, long turns, const std::string& folder) {
       const auto start = std::chrono::steady_clock::now();
       std::vector<double> latencies = setup.run(clients, seconds, LONG_MAX);
       const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      json::Value row = json::Value::object({{"concurrency", clients}, {"turns_per_second", static_cast<double>(latencies.size()) / took}});
+      json::Value row = json::Value::object(
+          {{"concurrency", clients}, {"turns_per_second", static_cast<double>(latencies.size()) / took}});
       row.set("latency", summary(std::move(latencies)));
       durable.push_back(std::move(row));
     }
@@ -138,7 +161,9 @@ int run(double seconds, long turns, const std::string& folder) {
     setup.run(32, 1e9, turns);
     const std::size_t first = resident_bytes();
     setup.run(32, 1e9, turns);
-    out.set("memory", json::Value::object({{"turns", turns}, {"resident_after_first", first}, {"resident_after_second", resident_bytes()}}));
+    out.set("memory", json::Value::object({{"turns", turns},
+                                           {"resident_after_first", first},
+                                           {"resident_after_second", resident_bytes()}}));
   }
   std::printf("%s\n", json::write_pretty(out).c_str());
   return 0;

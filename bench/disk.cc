@@ -19,7 +19,8 @@ json::Value measure_fdatasync(const std::string& folder, int rounds) {
   for (int i = 0; i < rounds; ++i) {
     const auto start = std::chrono::steady_clock::now();
     if (::write(fd, page.data(), page.size()) < 0 || ::fdatasync(fd) != 0) break;
-    samples.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    samples.push_back(
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
   }
   ::close(fd);
   ::unlink(path.c_str());

@@ -16,7 +16,9 @@ using namespace chela;
 
 constexpr std::string_view kSecret = "Zq7-the-secret-value";
 
-void check_hidden(std::string_view text) { CHELA_CHECK(text.find(kSecret) == std::string_view::npos, "a secret is shown"); }
+void check_hidden(std::string_view text) {
+  CHELA_CHECK(text.find(kSecret) == std::string_view::npos, "a secret is shown");
+}
 
 void check(const config::Sources& sources) {
   const Result<config::Config> loaded = config::Config::load(sources);
@@ -26,7 +28,8 @@ void check(const config::Sources& sources) {
     return;
   }
   const config::Settings& settings = loaded->settings();
-  CHELA_CHECK(settings.agent.max_tool_iterations >= 1 && settings.limits.body_bytes >= 1, "a setting is out of its range");
+  CHELA_CHECK(settings.agent.max_tool_iterations >= 1 && settings.limits.body_bytes >= 1,
+              "a setting is out of its range");
   for (const config::Explained& each : loaded->explain_all()) check_hidden(each.value);
 }
 
@@ -34,7 +37,8 @@ void check(const config::Sources& sources) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
-  config::Sources sources{.environment = {{"LLM_API_KEY", std::string(kSecret)}}, .file_path = "config.toml", .file_text = text};
+  config::Sources sources{
+      .environment = {{"LLM_API_KEY", std::string(kSecret)}}, .file_path = "config.toml", .file_text = text};
   check(sources);
   (void)config::parse_agent_file(text, "agent.toml");
   // The same bytes as the value of every key, in every other layer.

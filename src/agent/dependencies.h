@@ -46,7 +46,7 @@ struct AgentSpec {
 struct ModelChoice {
   llm::Provider* provider = nullptr;  // not owned
   std::string model;
-  std::int64_t context_tokens = 0;    // 0 = unknown: no compaction
+  std::int64_t context_tokens = 0;  // 0 = unknown: no compaction
 };
 
 // What the agents know about their user: filled by memory/.

@@ -20,16 +20,16 @@ namespace chela::agent {
 
 // A message from outside, for a thread of its scope.
 struct Inbound {
-  Scope scope;                       // agent "" = the default agent
-  std::string channel;               // "gateway", "v1", "cli"
-  std::string thread_id;             // "" = the thread of external_thread, else the user's active thread of the channel
+  Scope scope;            // agent "" = the default agent
+  std::string channel;    // "gateway", "v1", "cli"
+  std::string thread_id;  // "" = the thread of external_thread, else the user's active thread of the channel
   std::string external_thread = {};
   std::string content;
   std::string idempotency_key = {};
   // From here on for /v1 only.
-  std::vector<llm::ToolSpec> client_tools = {};      // run by the client, offered beside the agent's own
-  std::string client_system = {};                    // added after our system prompt
-  std::vector<llm::Message> history = {};            // of a new thread
+  std::vector<llm::ToolSpec> client_tools = {};  // run by the client, offered beside the agent's own
+  std::string client_system = {};                // added after our system prompt
+  std::vector<llm::Message> history = {};        // of a new thread
   std::optional<double> temperature = {};
   std::optional<std::int64_t> max_tokens = {};
 };
@@ -37,7 +37,7 @@ struct Inbound {
 struct Accepted {
   std::string message_id;  // the first one when the idempotency key was seen before
   std::string thread_id;
-  std::string turn_id;     // the turn the message started, joined or (busy = queue) will start
+  std::string turn_id;  // the turn the message started, joined or (busy = queue) will start
   bool duplicate = false;
 };
 
@@ -55,8 +55,8 @@ std::string_view turn_state_name(TurnState state);  // history's words: processi
 
 struct TurnOutcome {
   TurnState state = TurnState::kProcessing;
-  std::string reply;                             // kCompleted: the model's last answer
-  std::string visible;                           // all text since the person's last message, "\n\n" between answers: /v1's content
+  std::string reply;    // kCompleted: the model's last answer
+  std::string visible;  // all text since the person's last message, "\n\n" between answers: /v1's content
   std::optional<Error> error = {};               // kFailed
   std::optional<PendingApproval> approval = {};  // kAwaitingApproval
   std::vector<llm::ToolCall> client_calls = {};  // kAwaitingClient
@@ -77,7 +77,7 @@ struct HistoryToolCall {
 struct HistoryTurn {
   std::int64_t number = 0;  // from 0
   std::string id;
-  std::string user_input;   // what the person wrote, without the context block
+  std::string user_input;  // what the person wrote, without the context block
   std::vector<std::string> steered;
   std::string response;
   TurnState state = TurnState::kProcessing;
@@ -108,8 +108,8 @@ struct ThreadInfo {
 
 struct ReplayReport {
   std::int64_t records = 0;
-  std::int64_t effects = 0;         // compared
-  std::int64_t requests = 0;        // model requests rebuilt and hashed
+  std::int64_t effects = 0;   // compared
+  std::int64_t requests = 0;  // model requests rebuilt and hashed
   std::vector<std::string> differences;
 };
 
@@ -123,30 +123,40 @@ class Engine {
   virtual Task<Result<Accepted>> send(Inbound inbound) = 0;
 
   // Results of client tools by call id, for a turn in kAwaitingClient. kNotFound when no turn of the user waits for the id.
-  virtual Task<Result<Accepted>> submit_client_results(Scope scope, std::vector<llm::Message> tool_messages) = 0;
+  virtual Task<Result<Accepted>> submit_client_results(Scope scope,
+                                                       std::vector<llm::Message> tool_messages) = 0;
 
   // Finds the thread of a /v1 conversation by the messages before the last user message; nothing when none matches.
-  virtual Task<Result<std::optional<std::string>>> find_transcript(Scope scope, std::vector<llm::Message> messages) = 0;
+  virtual Task<Result<std::optional<std::string>>> find_transcript(Scope scope,
+                                                                   std::vector<llm::Message> messages) = 0;
 
-  virtual Task<Result<Accepted>> decide(Scope scope, std::string request_id, Decision decision) = 0;  // kNotFound, kConflict (decided)
+  virtual Task<Result<Accepted>> decide(Scope scope, std::string request_id,
+                                        Decision decision) = 0;              // kNotFound, kConflict (decided)
   virtual Task<Result<>> interrupt(Scope scope, std::string thread_id) = 0;  // kConflict when nothing runs
 
   // Waits until the turn is completed, failed or interrupted, or until it waits for an approval or for client tools.
   virtual Task<Result<TurnOutcome>> wait(Scope scope, std::string turn_id, std::stop_token stop) = 0;
   // The same, but sleeps on while an approval is pending.
-  virtual Task<Result<TurnOutcome>> wait_through_approvals(Scope scope, std::string turn_id, std::stop_token stop) = 0;
+  virtual Task<Result<TurnOutcome>> wait_through_approvals(Scope scope, std::string turn_id,
+                                                           std::stop_token stop) = 0;
 
-  virtual Task<Result<ThreadInfo>> create_thread(Scope scope, std::string channel, std::string external_thread) = 0;  // and makes it active
+  virtual Task<Result<ThreadInfo>> create_thread(Scope scope, std::string channel,
+                                                 std::string external_thread) = 0;  // and makes it active
   virtual Task<Result<std::vector<ThreadInfo>>> threads(Scope scope, std::size_t limit) = 0;
-  virtual Task<Result<std::string>> active_thread(Scope scope, std::string channel) = 0;  // created when there is none
-  virtual Task<Result<History>> history(Scope scope, std::string thread_id, std::size_t limit, std::optional<UnixMs> before) = 0;
+  virtual Task<Result<std::string>> active_thread(Scope scope,
+                                                  std::string channel) = 0;  // created when there is none
+  virtual Task<Result<History>> history(Scope scope, std::string thread_id, std::size_t limit,
+                                        std::optional<UnixMs> before) = 0;
 
   // thread_id "" = all threads of the user. last_event_id "" = live only. kRateLimited past the limit of subscribers.
-  virtual Task<Result<std::unique_ptr<Subscription>>> subscribe(Scope scope, std::string thread_id, std::string last_event_id) = 0;
+  virtual Task<Result<std::unique_ptr<Subscription>>> subscribe(Scope scope, std::string thread_id,
+                                                                std::string last_event_id) = 0;
 
   // For `chela log`, `chela replay`, `chela fork`.
-  virtual Task<Result<json::Value>> log(Scope scope, std::string thread_id, std::int64_t after, std::size_t limit) = 0;
-  virtual Task<Result<ReplayReport>> replay(Scope scope, std::string thread_id, std::int64_t until) = 0;  // until 0 = all
+  virtual Task<Result<json::Value>> log(Scope scope, std::string thread_id, std::int64_t after,
+                                        std::size_t limit) = 0;
+  virtual Task<Result<ReplayReport>> replay(Scope scope, std::string thread_id,
+                                            std::int64_t until) = 0;  // until 0 = all
   virtual Task<Result<ThreadInfo>> fork(Scope scope, std::string thread_id, std::int64_t at) = 0;
 
   // Names of the agents of $CHELA_HOME/agents and the built-in "default".

@@ -36,17 +36,23 @@ class EngineImpl final : public Engine {
 
   Task<Result<Accepted>> send(Inbound inbound) override;
   Task<Result<Accepted>> submit_client_results(Scope scope, std::vector<llm::Message> tool_messages) override;
-  Task<Result<std::optional<std::string>>> find_transcript(Scope scope, std::vector<llm::Message> messages) override;
+  Task<Result<std::optional<std::string>>> find_transcript(Scope scope,
+                                                           std::vector<llm::Message> messages) override;
   Task<Result<Accepted>> decide(Scope scope, std::string request_id, Decision decision) override;
   Task<Result<>> interrupt(Scope scope, std::string thread_id) override;
   Task<Result<TurnOutcome>> wait(Scope scope, std::string turn_id, std::stop_token stop) override;
-  Task<Result<TurnOutcome>> wait_through_approvals(Scope scope, std::string turn_id, std::stop_token stop) override;
-  Task<Result<ThreadInfo>> create_thread(Scope scope, std::string channel, std::string external_thread) override;
+  Task<Result<TurnOutcome>> wait_through_approvals(Scope scope, std::string turn_id,
+                                                   std::stop_token stop) override;
+  Task<Result<ThreadInfo>> create_thread(Scope scope, std::string channel,
+                                         std::string external_thread) override;
   Task<Result<std::vector<ThreadInfo>>> threads(Scope scope, std::size_t limit) override;
   Task<Result<std::string>> active_thread(Scope scope, std::string channel) override;
-  Task<Result<History>> history(Scope scope, std::string thread_id, std::size_t limit, std::optional<UnixMs> before) override;
-  Task<Result<std::unique_ptr<Subscription>>> subscribe(Scope scope, std::string thread_id, std::string last_event_id) override;
-  Task<Result<json::Value>> log(Scope scope, std::string thread_id, std::int64_t after, std::size_t limit) override;
+  Task<Result<History>> history(Scope scope, std::string thread_id, std::size_t limit,
+                                std::optional<UnixMs> before) override;
+  Task<Result<std::unique_ptr<Subscription>>> subscribe(Scope scope, std::string thread_id,
+                                                        std::string last_event_id) override;
+  Task<Result<json::Value>> log(Scope scope, std::string thread_id, std::int64_t after,
+                                std::size_t limit) override;
   Task<Result<ReplayReport>> replay(Scope scope, std::string thread_id, std::int64_t until) override;
   Task<Result<ThreadInfo>> fork(Scope scope, std::string thread_id, std::int64_t at) override;
   std::vector<std::string> agents() const override;
@@ -70,10 +76,13 @@ class EngineImpl final : public Engine {
 
   // Inputs.
   Task<Result<Accepted>> take_in(ThreadPtr thread, Inbound inbound);
-  Task<Result<Accepted>> start_turn(ThreadPtr thread, Inbound inbound, std::string message_id, std::string turn_id);
-  Task<Result<turn::Sources>> sources_for(const Scope& scope, const AgentSpec& agent, const Inbound& inbound, turn::TurnStarted& started);
+  Task<Result<Accepted>> start_turn(ThreadPtr thread, Inbound inbound, std::string message_id,
+                                    std::string turn_id);
+  Task<Result<turn::Sources>> sources_for(const Scope& scope, const AgentSpec& agent, const Inbound& inbound,
+                                          turn::TurnStarted& started);
   Task<Result<>> put_blob(Scope scope, std::string hash, std::string content);
-  Task<Result<Accepted>> answer(ThreadPtr thread, std::string request_id, Decision decision, std::string input);
+  Task<Result<Accepted>> answer(ThreadPtr thread, std::string request_id, Decision decision,
+                                std::string input);
   Task<> start_queued(ThreadPtr thread);
   Task<Result<std::optional<Accepted>>> seen_before(const Inbound& inbound);
 
@@ -91,7 +100,9 @@ class EngineImpl final : public Engine {
   Task<> finish(ThreadPtr thread, std::string turn);
   Task<> fail_turn(ThreadPtr thread, std::string turn, Error error);
   // The turn that is open once the running one has ended: that of the next waiting message, or none.
-  static std::string next_open(const Thread& thread) { return thread.state.queue.empty() ? "" : thread.state.queue.front().next_turn; }
+  static std::string next_open(const Thread& thread) {
+    return thread.state.queue.empty() ? "" : thread.state.queue.front().next_turn;
+  }
   static bool current(const Thread& thread, const std::string& turn);
   void give_up(const ThreadPtr& thread, const std::string& turn);
 
@@ -99,7 +110,8 @@ class EngineImpl final : public Engine {
   Watch& watch(const ThreadPtr& thread, const std::string& turn);
   void publish_state(const ThreadPtr& thread, const std::string& turn);
   void end_watch(const std::string& turn, TurnOutcome outcome);
-  Task<Result<TurnOutcome>> wait_until(Scope scope, std::string turn_id, std::stop_token stop, bool through_approvals);
+  Task<Result<TurnOutcome>> wait_until(Scope scope, std::string turn_id, std::stop_token stop,
+                                       bool through_approvals);
 
   Task<std::set<std::string>> auto_approved(const Scope& scope);
 
@@ -111,11 +123,11 @@ class EngineImpl final : public Engine {
   std::int64_t use_counter_ = 0;
   std::unordered_map<std::string, ThreadPtr> threads_;
   std::unordered_map<std::string, Watch> watches_;
-  std::list<std::string> ended_;                                  // turn ids, oldest first: bounds watches_
-  std::unordered_map<std::string, std::string> asked_;            // request id -> thread id
-  std::unordered_map<std::string, std::string> with_client_;      // user key + call id -> thread id
+  std::list<std::string> ended_;                              // turn ids, oldest first: bounds watches_
+  std::unordered_map<std::string, std::string> asked_;        // request id -> thread id
+  std::unordered_map<std::string, std::string> with_client_;  // user key + call id -> thread id
   std::unordered_map<std::string, std::unique_ptr<runtime::Mutex>> keys_;  // idempotency keys being taken in
-  std::set<std::string> stored_blobs_;                            // bounded; what need not be written again
+  std::set<std::string> stored_blobs_;  // bounded; what need not be written again
   std::unordered_map<std::string, std::set<std::string>> auto_approved_;  // scope -> tools
 
   obs::Counter& turns_started_;

@@ -20,9 +20,12 @@ constexpr size_t kMaxTitleBytes = 100;
 constexpr size_t kMaxKnownBlobs = 8192;
 
 std::optional<Decision> spoken_decision(std::string_view text) {
-  static constexpr std::array<std::string_view, 7> kYes{"yes", "y", "approve", "ok", "/approve", "/yes", "/y"};
-  static constexpr std::array<std::string_view, 6> kAlways{"always", "a", "yes always", "approve always", "/always", "/a"};
-  static constexpr std::array<std::string_view, 8> kNo{"no", "n", "deny", "reject", "cancel", "/deny", "/no", "/n"};
+  static constexpr std::array<std::string_view, 7> kYes{"yes",      "y",    "approve", "ok",
+                                                        "/approve", "/yes", "/y"};
+  static constexpr std::array<std::string_view, 6> kAlways{"always",         "a",       "yes always",
+                                                           "approve always", "/always", "/a"};
+  static constexpr std::array<std::string_view, 8> kNo{"no",     "n",     "deny", "reject",
+                                                       "cancel", "/deny", "/no",  "/n"};
   const std::string word = strings::lower(strings::trim(text));
   for (const std::string_view yes : kYes) {
     if (word == yes) return Decision::kApprove;
@@ -37,7 +40,9 @@ std::optional<Decision> spoken_decision(std::string_view text) {
 }
 
 std::string scope_key(const Scope& scope) { return scope.realm + '\0' + scope.user + '\0' + scope.agent; }
-std::string approval_key(const Scope& scope, std::string_view tool) { return fmt::format("auto_approve:{}:{}", scope.agent, tool); }
+std::string approval_key(const Scope& scope, std::string_view tool) {
+  return fmt::format("auto_approve:{}:{}", scope.agent, tool);
+}
 
 }  // namespace
 
@@ -45,18 +50,25 @@ Task<Result<Accepted>> EngineImpl::send(Inbound inbound) {
   inbound.scope = normalised(std::move(inbound.scope));
   if (stopping_) co_return fail(Code::kUnavailable, "the engine is stopping");
   if (inbound.content.size() > d_.settings.max_message_bytes) {
-    co_return fail(Code::kTooLarge, "the message has {} bytes; at most {} are allowed", inbound.content.size(), d_.settings.max_message_bytes);
+    co_return fail(Code::kTooLarge, "the message has {} bytes; at most {} are allowed",
+                   inbound.content.size(), d_.settings.max_message_bytes);
   }
   if (!utf8::valid(inbound.content)) co_return fail(Code::kInvalidArgument, "the message is not valid UTF-8");
   if (strings::trim(inbound.content).empty()) co_return fail(Code::kInvalidArgument, "the message is empty");
-  if (inbound.content.find('\0') != std::string::npos) co_return fail(Code::kInvalidArgument, "the message holds a NUL character");
+  if (inbound.content.find('\0') != std::string::npos)
+    co_return fail(Code::kInvalidArgument, "the message holds a NUL character");
   if (!inbound.idempotency_key.empty() && !is_foreign_id(inbound.idempotency_key)) {
-    co_return fail(Code::kInvalidArgument, "the idempotency key is longer than {} bytes or holds control characters", kMaxForeignIdBytes);
+    co_return fail(Code::kInvalidArgument,
+                   "the idempotency key is longer than {} bytes or holds control characters",
+                   kMaxForeignIdBytes);
   }
   if (d_.hooks.any(hooks::Point::kBeforeInbound)) {
-    const hooks::Outcome outcome = co_await d_.hooks.run(
-        hooks::Point::kBeforeInbound,
-        {.user_id = inbound.scope.user, .channel = inbound.channel, .thread_id = inbound.thread_id, .content = inbound.content}, {});
+    const hooks::Outcome outcome = co_await d_.hooks.run(hooks::Point::kBeforeInbound,
+                                                         {.user_id = inbound.scope.user,
+                                                          .channel = inbound.channel,
+                                                          .thread_id = inbound.thread_id,
+                                                          .content = inbound.content},
+                                                         {});
     if (outcome.rejected) co_return fail(Code::kPermissionDenied, "message rejected: {}", *outcome.rejected);
     inbound.content = outcome.content;
   }
@@ -95,10 +107,12 @@ Task<Result<Accepted>> EngineImpl::send(Inbound inbound) {
 
 Task<Result<std::optional<Accepted>>> EngineImpl::seen_before(const Inbound& inbound) {
   if (inbound.idempotency_key.empty()) co_return std::optional<Accepted>();
-  const auto first = co_await d_.log.idempotent_message(inbound.scope, inbound.idempotency_key, d_.loop.clock().now());
+  const auto first =
+      co_await d_.log.idempotent_message(inbound.scope, inbound.idempotency_key, d_.loop.clock().now());
   if (!first) co_return fail(first.error());
   if (!*first) co_return std::optional<Accepted>();
-  co_return Accepted{.message_id = (*first)->first, .thread_id = (*first)->second, .turn_id = {}, .duplicate = true};
+  co_return Accepted{
+      .message_id = (*first)->first, .thread_id = (*first)->second, .turn_id = {}, .duplicate = true};
 }
 
 Task<Result<ThreadPtr>> EngineImpl::thread_for(Inbound inbound) {
@@ -106,11 +120,18 @@ Task<Result<ThreadPtr>> EngineImpl::thread_for(Inbound inbound) {
   const Result<AgentSpec> spec = spec_of(inbound.scope.agent);
   if (!spec) co_return fail(spec.error());
   if (id.empty() && !inbound.external_thread.empty()) {
-    if (!is_foreign_id(inbound.external_thread)) co_return fail(Code::kInvalidArgument, "the external thread's name is too long or not plain text");
+    if (!is_foreign_id(inbound.external_thread))
+      co_return fail(Code::kInvalidArgument, "the external thread's name is too long or not plain text");
     const UnixMs now = d_.loop.clock().now();
-    const auto row = co_await d_.log.ensure_thread({.id = d_.ids.next(), .scope = inbound.scope, .channel = inbound.channel,
-                                                    .external_thread = inbound.external_thread, .title = {}, .open_turn = {},
-                                                    .transcript_hash = {}, .created_at = now, .updated_at = now});
+    const auto row = co_await d_.log.ensure_thread({.id = d_.ids.next(),
+                                                    .scope = inbound.scope,
+                                                    .channel = inbound.channel,
+                                                    .external_thread = inbound.external_thread,
+                                                    .title = {},
+                                                    .open_turn = {},
+                                                    .transcript_hash = {},
+                                                    .created_at = now,
+                                                    .updated_at = now});
     if (!row) co_return fail(row.error());
     id = row->id;
   } else if (id.empty()) {
@@ -123,7 +144,9 @@ Task<Result<ThreadPtr>> EngineImpl::thread_for(Inbound inbound) {
 
 // Under the thread's mutex.
 Task<Result<Accepted>> EngineImpl::take_in(ThreadPtr thread, Inbound inbound) {
-  if (thread->broken) co_return fail(Code::kUnavailable, "the thread could not be written a moment ago; send the message again");
+  if (thread->broken)
+    co_return fail(Code::kUnavailable,
+                   "the thread could not be written a moment ago; send the message again");
   const turn::State& state = thread->state;
   const std::string message_id = d_.ids.next();
   if (const turn::Call* pending = turn::pending_approval(state)) {
@@ -149,8 +172,9 @@ Task<Result<Accepted>> EngineImpl::take_in(ThreadPtr thread, Inbound inbound) {
   }
   const std::string turn_id = queued ? d_.ids.next() : state.start.turn;
   if (queued) watch(thread, turn_id);
-  const Result<> durable = co_await append(thread, turn::Steered{message_id, inbound.content, queued ? turn_id : ""},
-                                           Durability::kBarrier, {.idempotency = idempotency()});
+  const Result<> durable =
+      co_await append(thread, turn::Steered{message_id, inbound.content, queued ? turn_id : ""},
+                      Durability::kBarrier, {.idempotency = idempotency()});
   if (!durable) co_return fail(durable.error());
   co_return Accepted{.message_id = message_id, .thread_id = thread->row.id, .turn_id = turn_id};
 }
@@ -159,11 +183,18 @@ Task<Result<Accepted>> EngineImpl::take_in(ThreadPtr thread, Inbound inbound) {
 Task<> EngineImpl::start_queued(ThreadPtr thread) {
   if (thread->state.queue.empty()) co_return;
   const runtime::Mutex::Guard guard = co_await thread->mutex.lock();
-  if (thread->broken || stopping_ || thread->state.phase != turn::Phase::kIdle || thread->state.queue.empty()) co_return;
+  if (thread->broken || stopping_ || thread->state.phase != turn::Phase::kIdle || thread->state.queue.empty())
+    co_return;
   const turn::Steered next = thread->state.queue.front();
-  Inbound inbound{.scope = thread->row.scope, .channel = thread->row.channel, .thread_id = thread->row.id, .content = next.input};
-  const Result<Accepted> started = co_await start_turn(thread, std::move(inbound), next.message_id, next.next_turn);
-  if (!started) end_watch(next.next_turn, {.state = TurnState::kFailed, .reply = {}, .visible = {}, .error = started.error()});
+  Inbound inbound{.scope = thread->row.scope,
+                  .channel = thread->row.channel,
+                  .thread_id = thread->row.id,
+                  .content = next.input};
+  const Result<Accepted> started =
+      co_await start_turn(thread, std::move(inbound), next.message_id, next.next_turn);
+  if (!started)
+    end_watch(next.next_turn,
+              {.state = TurnState::kFailed, .reply = {}, .visible = {}, .error = started.error()});
 }
 
 Task<Result<>> EngineImpl::put_blob(Scope scope, std::string hash, std::string content) {
@@ -178,8 +209,8 @@ Task<Result<>> EngineImpl::put_blob(Scope scope, std::string hash, std::string c
 }
 
 // The system prompt and the tools of a new turn, stored as blobs that its first record names.
-Task<Result<turn::Sources>> EngineImpl::sources_for(const Scope& scope, const AgentSpec& agent, const Inbound& inbound,
-                                                    turn::TurnStarted& started) {
+Task<Result<turn::Sources>> EngineImpl::sources_for(const Scope& scope, const AgentSpec& agent,
+                                                    const Inbound& inbound, turn::TurnStarted& started) {
   turn::Sources sources;
   sources.system = system_prompt(agent, co_await d_.knowledge.identity(scope), inbound.client_system);
   sources.tools = d_.tools.specs(agent.tools);
@@ -198,7 +229,8 @@ Task<Result<turn::Sources>> EngineImpl::sources_for(const Scope& scope, const Ag
   co_return sources;
 }
 
-Task<Result<Accepted>> EngineImpl::start_turn(ThreadPtr thread, Inbound inbound, std::string message_id, std::string turn_id) {
+Task<Result<Accepted>> EngineImpl::start_turn(ThreadPtr thread, Inbound inbound, std::string message_id,
+                                              std::string turn_id) {
   const Scope scope = thread->row.scope;
   const Result<AgentSpec> agent = spec_of(scope.agent);
   if (!agent) co_return fail(agent.error());
@@ -206,8 +238,15 @@ Task<Result<Accepted>> EngineImpl::start_turn(ThreadPtr thread, Inbound inbound,
   if (!model) co_return fail(model.error());
 
   const UnixMs now = d_.loop.clock().now();
-  turn::TurnStarted started{.turn = turn_id, .number = thread->state.turns, .message_id = message_id, .input = inbound.content,
-                            .content = {}, .agent = agent->name, .model = model->model, .system_hash = {}, .tools_hash = {}};
+  turn::TurnStarted started{.turn = turn_id,
+                            .number = thread->state.turns,
+                            .message_id = message_id,
+                            .input = inbound.content,
+                            .content = {},
+                            .agent = agent->name,
+                            .model = model->model,
+                            .system_hash = {},
+                            .tools_hash = {}};
   started.channel = inbound.channel;
   started.history = inbound.history;
   started.max_iterations = d_.settings.max_iterations;
@@ -215,16 +254,22 @@ Task<Result<Accepted>> EngineImpl::start_turn(ThreadPtr thread, Inbound inbound,
   started.temperature = inbound.temperature ? inbound.temperature : agent->temperature;
   started.max_tokens = inbound.max_tokens ? inbound.max_tokens : agent->max_tokens;
   started.at = now;
-  started.content = user_content(now, co_await d_.knowledge.recall(scope, inbound.content, kMaxRecalledLines), inbound.content);
+  started.content = user_content(now, co_await d_.knowledge.recall(scope, inbound.content, kMaxRecalledLines),
+                                 inbound.content);
   Result<turn::Sources> sources = co_await sources_for(scope, *agent, inbound, started);
   if (!sources) co_return fail(sources.error());
-  if (thread->broken) co_return fail(Code::kUnavailable, "the thread could not be written a moment ago; send the message again");
+  if (thread->broken)
+    co_return fail(Code::kUnavailable,
+                   "the thread could not be written a moment ago; send the message again");
 
   AppendExtras extras{.open_turn = turn_id, .add_turns = 1};
-  if (thread->row.title.empty()) extras.title = std::string(utf8::prefix(strings::trim(inbound.content), kMaxTitleBytes));
-  if (!inbound.idempotency_key.empty()) extras.idempotency = std::make_pair(inbound.idempotency_key, message_id);
+  if (thread->row.title.empty())
+    extras.title = std::string(utf8::prefix(strings::trim(inbound.content), kMaxTitleBytes));
+  if (!inbound.idempotency_key.empty())
+    extras.idempotency = std::make_pair(inbound.idempotency_key, message_id);
   watch(thread, turn_id);
-  const Result<> durable = co_await append(thread, std::move(started), Durability::kBarrier, std::move(extras));
+  const Result<> durable =
+      co_await append(thread, std::move(started), Durability::kBarrier, std::move(extras));
   if (!durable) {
     end_watch(turn_id, {.state = TurnState::kFailed, .reply = {}, .visible = {}, .error = durable.error()});
     co_return fail(durable.error());
@@ -261,29 +306,35 @@ Task<Result<Accepted>> EngineImpl::decide(Scope scope, std::string request_id, D
 }
 
 // Under the thread's mutex.
-Task<Result<Accepted>> EngineImpl::answer(ThreadPtr thread, std::string request_id, Decision decision, std::string input) {
+Task<Result<Accepted>> EngineImpl::answer(ThreadPtr thread, std::string request_id, Decision decision,
+                                          std::string input) {
   const turn::Call* call = turn::pending_approval(thread->state);
   if (call == nullptr || call->request_id != request_id) {
-    co_return fail(Code::kConflict, "the request '{}' has been answered already or its turn has ended", request_id);
+    co_return fail(Code::kConflict, "the request '{}' has been answered already or its turn has ended",
+                   request_id);
   }
   const Scope scope = thread->row.scope;
   const std::string tool = call->prepared.name;
   const std::string turn_id = thread->state.start.turn;
   if (decision == Decision::kAlways) {
-    const Result<> stored = co_await d_.settings_store.set(scope, approval_key(scope, tool), "true", d_.loop.clock().now());
+    const Result<> stored =
+        co_await d_.settings_store.set(scope, approval_key(scope, tool), "true", d_.loop.clock().now());
     if (!stored) co_return fail(stored.error());
     co_await auto_approved(scope);
     auto_approved_[scope_key(scope)].insert(tool);
   }
-  const Result<> durable = co_await append(thread, turn::Answered{request_id, decision, std::move(input)}, Durability::kBarrier);
+  const Result<> durable =
+      co_await append(thread, turn::Answered{request_id, decision, std::move(input)}, Durability::kBarrier);
   if (!durable) co_return fail(durable.error());
   asked_.erase(request_id);
-  if (const auto entry = watches_.find(turn_id); entry != watches_.end()) entry->second.outcome.state = TurnState::kProcessing;
+  if (const auto entry = watches_.find(turn_id); entry != watches_.end())
+    entry->second.outcome.state = TurnState::kProcessing;
   wake_turn(thread);
   co_return Accepted{.message_id = d_.ids.next(), .thread_id = thread->row.id, .turn_id = turn_id};
 }
 
-Task<Result<Accepted>> EngineImpl::submit_client_results(Scope scope, std::vector<llm::Message> tool_messages) {
+Task<Result<Accepted>> EngineImpl::submit_client_results(Scope scope,
+                                                         std::vector<llm::Message> tool_messages) {
   scope = normalised(std::move(scope));
   const std::string prefix = scope.realm + '\0' + scope.user + '\0';
   std::string thread_id;
@@ -305,14 +356,18 @@ Task<Result<Accepted>> EngineImpl::submit_client_results(Scope scope, std::vecto
       if (call.request.id == message.tool_call_id) name = call.request.name;
     }
     const std::string text = utf8::sanitize(utf8::prefix(message.content, kMaxToolResultBytes));
-    last = append(thread, turn::ToolFinished{{message.tool_call_id, name, text, std::string(utf8::prefix(text, 500)), false}, turn::Ending::kClient},
-                  Durability::kBarrier);
+    last = append(
+        thread,
+        turn::ToolFinished{{message.tool_call_id, name, text, std::string(utf8::prefix(text, 500)), false},
+                           turn::Ending::kClient},
+        Durability::kBarrier);
   }
   if (last) {
     const Result<> durable = co_await *last;
     if (!durable) co_return fail(durable.error());
   }
-  if (const auto entry = watches_.find(turn_id); entry != watches_.end() && entry->second.outcome.state == TurnState::kAwaitingClient) {
+  if (const auto entry = watches_.find(turn_id);
+      entry != watches_.end() && entry->second.outcome.state == TurnState::kAwaitingClient) {
     entry->second.outcome.state = TurnState::kProcessing;
   }
   wake_turn(thread);
@@ -323,15 +378,20 @@ Task<Result<>> EngineImpl::interrupt(Scope scope, std::string thread_id) {
   const Result<ThreadPtr> opened = co_await open_thread(normalised(std::move(scope)), std::move(thread_id));
   if (!opened) co_return fail(opened.error());
   const ThreadPtr& thread = *opened;
-  if (thread->state.phase == turn::Phase::kIdle || thread->broken) co_return fail(Code::kConflict, "nothing runs on this thread");
+  if (thread->state.phase == turn::Phase::kIdle || thread->broken)
+    co_return fail(Code::kConflict, "nothing runs on this thread");
   const std::string turn = thread->state.start.turn;
-  TurnOutcome outcome{.state = TurnState::kInterrupted, .reply = {}, .visible = thread->state.visible, .usage = thread->state.usage,
+  TurnOutcome outcome{.state = TurnState::kInterrupted,
+                      .reply = {},
+                      .visible = thread->state.visible,
+                      .usage = thread->state.usage,
                       .model = thread->state.answered_by};
   for (const turn::Call& call : thread->state.batch) {
     asked_.erase(call.request_id);
     with_client_.erase(thread->row.scope.realm + '\0' + thread->row.scope.user + '\0' + call.request.id);
   }
-  const Durable durable = append(thread, turn::Interrupted{"by the user"}, Durability::kBarrier, {.open_turn = next_open(*thread)});
+  const Durable durable = append(thread, turn::Interrupted{"by the user"}, Durability::kBarrier,
+                                 {.open_turn = next_open(*thread)});
   hub_.end_call(thread->row.scope, thread->row.id);
   thread->stop.request_stop();
   thread->working = false;

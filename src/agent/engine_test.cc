@@ -28,15 +28,18 @@ class FakeProvider final : public llm::Provider {
   };
 
   void say(std::string text) {
-    llm::Answer answer{.text = text, .usage = {10, 5, 2}, .finish_reason = llm::FinishReason::kStop, .model = "fake"};
+    llm::Answer answer{
+        .text = text, .usage = {10, 5, 2}, .finish_reason = llm::FinishReason::kStop, .model = "fake"};
     replies_.push_back({answer, {text}});
   }
   void call(std::vector<llm::ToolCall> calls) {
-    replies_.push_back({llm::Answer{.tool_calls = std::move(calls), .finish_reason = llm::FinishReason::kToolCalls, .model = "fake"}});
+    replies_.push_back({llm::Answer{
+        .tool_calls = std::move(calls), .finish_reason = llm::FinishReason::kToolCalls, .model = "fake"}});
   }
   void add(Reply reply) { replies_.push_back(std::move(reply)); }
 
-  Task<Result<llm::Answer>> complete(llm::Request request, llm::DeltaSink sink, std::optional<SteadyTime>, std::stop_token stop) override {
+  Task<Result<llm::Answer>> complete(llm::Request request, llm::DeltaSink sink, std::optional<SteadyTime>,
+                                     std::stop_token stop) override {
     requests.push_back(request);
     if (replies_.empty()) co_return fail(Code::kUpstream, "the test has no answer left");
     Reply reply = replies_.front();
@@ -49,7 +52,9 @@ class FakeProvider final : public llm::Provider {
     }
     co_return reply.answer;
   }
-  Task<Result<std::vector<std::string>>> models(std::stop_token) override { co_return std::vector<std::string>{"fake"}; }
+  Task<Result<std::vector<std::string>>> models(std::stop_token) override {
+    co_return std::vector<std::string>{"fake"};
+  }
 
   std::vector<llm::Request> requests;
 
@@ -63,12 +68,15 @@ class FakeKnowledge final : public Knowledge {
   Task<std::vector<std::pair<std::string, std::string>>> identity(Scope) override {
     co_return std::vector<std::pair<std::string, std::string>>{{"Identity", "You are a crab."}};
   }
-  Task<std::vector<std::string>> recall(Scope, std::string, size_t) override { co_return std::vector<std::string>{"remembered line"}; }
+  Task<std::vector<std::string>> recall(Scope, std::string, size_t) override {
+    co_return std::vector<std::string>{"remembered line"};
+  }
 };
 
 class FakeTool final : public tools::Tool {
  public:
-  FakeTool(runtime::EventLoop& loop, std::string name, tools::Approval approval, int* runs) : loop_(loop), approval_(approval), runs_(runs) {
+  FakeTool(runtime::EventLoop& loop, std::string name, tools::Approval approval, int* runs)
+      : loop_(loop), approval_(approval), runs_(runs) {
     info_.name = std::move(name);
     info_.parameters = json::Value::object({{"type", "object"}});
   }
@@ -94,16 +102,27 @@ class EngineTest : public ::testing::Test {
  protected:
   void SetUp() override {
     database_ = std::move(*store::sqlite::Database::open_in_memory(loop_));
-    (void)registry_.add(std::make_unique<FakeTool>(loop_, "free", tools::Approval::kNever, &free_runs_), "test");
-    (void)registry_.add(std::make_unique<FakeTool>(loop_, "asks", tools::Approval::kUnlessAutoApproved, &ask_runs_), "test");
+    (void)registry_.add(std::make_unique<FakeTool>(loop_, "free", tools::Approval::kNever, &free_runs_),
+                        "test");
+    (void)registry_.add(
+        std::make_unique<FakeTool>(loop_, "asks", tools::Approval::kUnlessAutoApproved, &ask_runs_), "test");
     start();
   }
 
   void start(EngineSettings settings = {}) {
-    engine_ = make_engine({.loop = loop_, .ids = ids_, .log = database_->turn_log(), .blobs = database_->blobs(),
-                           .settings_store = database_->settings(), .tools = registry_, .tool_runner = runner_, .hooks = hooks_,
-                           .metrics = metrics_, .knowledge = knowledge_,
-                           .choose_model = [this](const AgentSpec&) -> Result<ModelChoice> { return ModelChoice{&provider_, "fake", 100'000}; },
+    engine_ = make_engine({.loop = loop_,
+                           .ids = ids_,
+                           .log = database_->turn_log(),
+                           .blobs = database_->blobs(),
+                           .settings_store = database_->settings(),
+                           .tools = registry_,
+                           .tool_runner = runner_,
+                           .hooks = hooks_,
+                           .metrics = metrics_,
+                           .knowledge = knowledge_,
+                           .choose_model = [this](const AgentSpec&) -> Result<ModelChoice> {
+                             return ModelChoice{&provider_, "fake", 100'000};
+                           },
                            .settings = settings});
     ASSERT_TRUE(run(engine_->recover()));
   }
@@ -124,7 +143,10 @@ class EngineTest : public ::testing::Test {
     return runtime::block_on(loop_, std::move(task));
   }
   Result<Accepted> send(std::string text, std::string thread = {}, std::string key = {}) {
-    return run(engine_->send({.scope = kScope, .channel = "test", .thread_id = std::move(thread), .content = std::move(text),
+    return run(engine_->send({.scope = kScope,
+                              .channel = "test",
+                              .thread_id = std::move(thread),
+                              .content = std::move(text),
                               .idempotency_key = std::move(key)}));
   }
   TurnOutcome outcome(const Accepted& accepted) {
@@ -230,7 +252,8 @@ TEST_F(EngineTest, ADenialIsToldToTheModelOnce) {
   EXPECT_EQ(outcome(*accepted).reply, "understood");
   EXPECT_EQ(ask_runs_, 0);
   EXPECT_NE(provider_.requests[1].messages.back().content.find("declined"), std::string::npos);
-  EXPECT_EQ(run(engine_->decide(kScope, waiting.approval->request_id, Decision::kDeny)).error().code, Code::kNotFound);
+  EXPECT_EQ(run(engine_->decide(kScope, waiting.approval->request_id, Decision::kDeny)).error().code,
+            Code::kNotFound);
 }
 
 TEST_F(EngineTest, AlwaysIsNeverAskedAgainNotEvenAfterARestart) {
@@ -263,12 +286,17 @@ TEST_F(EngineTest, AnotherUserCannotAnswerOrRead) {
   const auto accepted = send("go");
   const TurnOutcome waiting = outcome(*accepted);
   const Scope other{"default", "u2", ""};
-  EXPECT_EQ(run(engine_->decide(other, waiting.approval->request_id, Decision::kApprove)).error().code, Code::kNotFound);
+  EXPECT_EQ(run(engine_->decide(other, waiting.approval->request_id, Decision::kApprove)).error().code,
+            Code::kNotFound);
   EXPECT_EQ(run(engine_->history(other, accepted->thread_id, 10, {})).error().code, Code::kNotFound);
   EXPECT_EQ(run(engine_->interrupt(other, accepted->thread_id)).error().code, Code::kNotFound);
   EXPECT_EQ(run(engine_->wait(other, accepted->turn_id, {})).error().code, Code::kNotFound);
   EXPECT_EQ(run(engine_->subscribe(other, accepted->thread_id, "")).error().code, Code::kNotFound);
-  EXPECT_EQ(run(engine_->send({.scope = other, .channel = "test", .thread_id = accepted->thread_id, .content = "x"})).error().code, Code::kNotFound);
+  EXPECT_EQ(run(engine_->send(
+                    {.scope = other, .channel = "test", .thread_id = accepted->thread_id, .content = "x"}))
+                .error()
+                .code,
+            Code::kNotFound);
 }
 
 TEST_F(EngineTest, AnInterruptEndsAStalledModelCall) {
@@ -358,7 +386,8 @@ TEST_F(EngineTest, ARefusedPromptLengthCompactsAndTriesOnce) {
   provider_.say(std::string(1000, 'x'));
   const auto accepted = send("one");
   outcome(*accepted);
-  provider_.add({Failure(Error{.code = Code::kInvalidArgument, .message = "too long", .context = {{"reason", "context_length"}}})});
+  provider_.add({Failure(Error{
+      .code = Code::kInvalidArgument, .message = "too long", .context = {{"reason", "context_length"}}})});
   provider_.say("short");
   EXPECT_EQ(outcome(*send("two", accepted->thread_id)).reply, "short");
   EXPECT_LT(provider_.requests[2].messages[1].content.size(), 200u);
@@ -396,8 +425,12 @@ TEST_F(EngineTest, ReplayAgreesWithTheLogAndForkGoesOnFromThere) {
 TEST_F(EngineTest, AClientsToolsGoOutAndTheirResultsComeIn) {
   provider_.call({{"c1", "weather", R"({"city":"Rome"})"}});
   provider_.say("sunny");
-  const auto accepted = run(engine_->send({.scope = kScope, .channel = "v1", .thread_id = {}, .content = "weather?",
-                                           .client_tools = {{"weather", "gives the weather", json::Value::object({{"type", "object"}})}}}));
+  const auto accepted = run(engine_->send(
+      {.scope = kScope,
+       .channel = "v1",
+       .thread_id = {},
+       .content = "weather?",
+       .client_tools = {{"weather", "gives the weather", json::Value::object({{"type", "object"}})}}}));
   ASSERT_TRUE(accepted);
   const TurnOutcome waiting = outcome(*accepted);
   ASSERT_EQ(waiting.state, TurnState::kAwaitingClient);
@@ -414,9 +447,11 @@ TEST_F(EngineTest, AClientsToolsGoOutAndTheirResultsComeIn) {
 
 TEST_F(EngineTest, AConversationIsFoundByItsTranscript) {
   provider_.say("hi");
-  const auto accepted = run(engine_->send({.scope = kScope, .channel = "v1", .thread_id = {}, .content = "hello"}));
+  const auto accepted =
+      run(engine_->send({.scope = kScope, .channel = "v1", .thread_id = {}, .content = "hello"}));
   outcome(*accepted);
-  const std::vector<llm::Message> seen{{llm::Role::kSystem, "whatever"}, {llm::Role::kUser, "hello"}, {llm::Role::kAssistant, "hi"}};
+  const std::vector<llm::Message> seen{
+      {llm::Role::kSystem, "whatever"}, {llm::Role::kUser, "hello"}, {llm::Role::kAssistant, "hi"}};
   EXPECT_EQ(run(engine_->find_transcript(kScope, seen)).value(), accepted->thread_id);
   EXPECT_EQ(run(engine_->find_transcript({"default", "u2", ""}, seen)).value(), std::nullopt);
 }
@@ -427,7 +462,12 @@ TEST_F(EngineTest, BadInputIsRefused) {
   EXPECT_EQ(send("\xff").error().code, Code::kInvalidArgument);
   EXPECT_EQ(send(std::string(kMaxMessageBytes + 1, 'x')).error().code, Code::kTooLarge);
   EXPECT_EQ(send("x", "00000000-0000-7000-8000-000000000000").error().code, Code::kNotFound);
-  EXPECT_EQ(run(engine_->send({.scope = {"default", "u1", "nobody"}, .channel = "test", .thread_id = {}, .content = "x"})).error().code, Code::kNotFound);
+  EXPECT_EQ(
+      run(engine_->send(
+              {.scope = {"default", "u1", "nobody"}, .channel = "test", .thread_id = {}, .content = "x"}))
+          .error()
+          .code,
+      Code::kNotFound);
 }
 
 // --- Events
@@ -458,8 +498,9 @@ TEST_F(EventsTest, AStreamHasTheTurnsEventsInOrder) {
   auto subscription = run(engine_->subscribe(kScope, "", ""));
   ASSERT_TRUE(subscription);
   outcome(*send("go"));
-  EXPECT_EQ(types(read(**subscription)), (std::vector<std::string>{"turn_started", "thinking", "usage", "tool_started", "tool_completed", "tool_result",
-                                                                   "stream_chunk", "usage", "response", "turn_finished"}));
+  EXPECT_EQ(types(read(**subscription)),
+            (std::vector<std::string>{"turn_started", "thinking", "usage", "tool_started", "tool_completed",
+                                      "tool_result", "stream_chunk", "usage", "response", "turn_finished"}));
 }
 
 TEST_F(EventsTest, ResumingGivesWhatWasMissedAndNothingTwice) {
@@ -489,7 +530,8 @@ TEST_F(EventsTest, ReconnectingInMidStreamLosesAndDoublesNothing) {
   auto first = run(engine_->subscribe(kScope, "", ""));
   const auto accepted = send("go");
   std::vector<Event> seen;
-  while (seen.empty() || seen.back().data.string_or("content") != "b") seen.push_back(*run((*first)->next({})));
+  while (seen.empty() || seen.back().data.string_or("content") != "b")
+    seen.push_back(*run((*first)->next({})));
   auto again = run(engine_->subscribe(kScope, "", seen.back().id));
   std::optional<Event> next = run((*again)->next({}));
   while (next && next->type != "stream_chunk") next = run((*again)->next({}));

@@ -14,7 +14,9 @@ constexpr size_t kLogPage = 1000;
 
 }  // namespace
 
-std::unique_ptr<Engine> make_engine(Dependencies dependencies) { return std::make_unique<EngineImpl>(std::move(dependencies)); }
+std::unique_ptr<Engine> make_engine(Dependencies dependencies) {
+  return std::make_unique<EngineImpl>(std::move(dependencies));
+}
 
 EngineImpl::EngineImpl(Dependencies dependencies)
     : d_(std::move(dependencies)),
@@ -22,10 +24,13 @@ EngineImpl::EngineImpl(Dependencies dependencies)
       tasks_(d_.loop),
       slots_(d_.loop, d_.settings.max_running_turns),
       turns_started_(d_.metrics.counter("chela_turns_started_total", "Turns started")),
-      turns_completed_(d_.metrics.counter("chela_turns_total", "Turns ended, by state", {{"state", "completed"}})),
+      turns_completed_(
+          d_.metrics.counter("chela_turns_total", "Turns ended, by state", {{"state", "completed"}})),
       turns_failed_(d_.metrics.counter("chela_turns_total", "Turns ended, by state", {{"state", "failed"}})),
-      turns_interrupted_(d_.metrics.counter("chela_turns_total", "Turns ended, by state", {{"state", "interrupted"}})),
-      late_results_(d_.metrics.counter("chela_late_results_total", "Results that came after their turn had ended, dropped")),
+      turns_interrupted_(
+          d_.metrics.counter("chela_turns_total", "Turns ended, by state", {{"state", "interrupted"}})),
+      late_results_(d_.metrics.counter("chela_late_results_total",
+                                       "Results that came after their turn had ended, dropped")),
       turn_seconds_(d_.metrics.histogram("chela_turn_seconds", "Time from a turn's input to its end")) {}
 
 EngineImpl::~EngineImpl() = default;
@@ -81,7 +86,8 @@ Task<Result<ThreadPtr>> EngineImpl::open_thread(Scope scope, std::string id) {
 }
 
 // All records of a thread up to `until` (0 = all), those of the thread it was forked from first.
-Task<Result<std::vector<store::LogRecord>>> EngineImpl::whole_log(Scope scope, std::string id, std::int64_t until) {
+Task<Result<std::vector<store::LogRecord>>> EngineImpl::whole_log(Scope scope, std::string id,
+                                                                  std::int64_t until) {
   std::vector<store::LogRecord> records;
   std::int64_t after = 0;
   while (true) {
@@ -100,7 +106,8 @@ Task<Result<std::vector<store::LogRecord>>> EngineImpl::whole_log(Scope scope, s
   const auto& forked = std::get<turn::Forked>(*first);
   Result<std::vector<store::LogRecord>> before = co_await whole_log(scope, forked.from, forked.at);
   if (!before) co_return fail(before.error());
-  before->insert(before->end(), std::make_move_iterator(records.begin()), std::make_move_iterator(records.end()));
+  before->insert(before->end(), std::make_move_iterator(records.begin()),
+                 std::make_move_iterator(records.end()));
   co_return before;
 }
 
@@ -121,7 +128,8 @@ Task<Result<>> EngineImpl::load(ThreadPtr thread) {
 
 // Applies the input to the state and hands its record to the store. The order of calls is the order of the log; the state runs ahead of
 // the disk, so whoever lets something out waits for the returned completion first when the record is a barrier.
-EngineImpl::Durable EngineImpl::append(ThreadPtr thread, turn::Input input, store::Durability durability, AppendExtras extras) {
+EngineImpl::Durable EngineImpl::append(ThreadPtr thread, turn::Input input, store::Durability durability,
+                                       AppendExtras extras) {
   const Durable done(d_.loop);
   if (thread->broken) {
     done.resolve(fail(*thread->broken));
@@ -177,7 +185,8 @@ void EngineImpl::forget_idle_threads() {
   if (threads_.size() <= d_.settings.max_loaded_threads) return;
   std::vector<std::pair<std::int64_t, std::string>> idle;
   for (const auto& [id, thread] : threads_) {
-    if (thread.use_count() == 1 && thread->loaded && !thread->working) idle.emplace_back(thread->last_used, id);
+    if (thread.use_count() == 1 && thread->loaded && !thread->working)
+      idle.emplace_back(thread->last_used, id);
   }
   std::sort(idle.begin(), idle.end());
   // A quarter at a time: the walk over all threads is then rare.
@@ -189,27 +198,37 @@ ThreadInfo EngineImpl::info_of(const store::ThreadRow& row, const turn::State* s
   std::string status = row.open_turn.empty() ? "Idle" : "Processing";
   if (state != nullptr && state->phase == turn::Phase::kIdle) status = "Idle";
   if (state != nullptr && turn::pending_approval(*state) != nullptr) status = "AwaitingApproval";
-  return {row.id, row.scope.agent, row.channel, row.external_thread, row.title, status, row.turn_count, row.created_at, row.updated_at};
+  return {row.id, row.scope.agent, row.channel,    row.external_thread, row.title,
+          status, row.turn_count,  row.created_at, row.updated_at};
 }
 
-Task<Result<ThreadInfo>> EngineImpl::create_thread(Scope scope, std::string channel, std::string external_thread) {
+Task<Result<ThreadInfo>> EngineImpl::create_thread(Scope scope, std::string channel,
+                                                   std::string external_thread) {
   scope = normalised(std::move(scope));
   const Result<AgentSpec> spec = spec_of(scope.agent);
   if (!spec) co_return fail(spec.error());
   const UnixMs now = d_.loop.clock().now();
-  store::ThreadRow row{.id = d_.ids.next(), .scope = scope, .channel = channel, .external_thread = std::move(external_thread), .title = {},
-                       .open_turn = {}, .transcript_hash = {}, .created_at = now, .updated_at = now};
+  store::ThreadRow row{.id = d_.ids.next(),
+                       .scope = scope,
+                       .channel = channel,
+                       .external_thread = std::move(external_thread),
+                       .title = {},
+                       .open_turn = {},
+                       .transcript_hash = {},
+                       .created_at = now,
+                       .updated_at = now};
   const Result<store::ThreadRow> created = co_await d_.log.ensure_thread(std::move(row));
   if (!created) co_return fail(created.error());
-  const Result<> active = co_await d_.settings_store.set(scope, fmt::format("active_thread:{}:{}", scope.agent, channel),
-                                                         json::write(created->id), now);
+  const Result<> active = co_await d_.settings_store.set(
+      scope, fmt::format("active_thread:{}:{}", scope.agent, channel), json::write(created->id), now);
   if (!active) co_return fail(active.error());
   co_return info_of(*created, nullptr);
 }
 
 Task<Result<std::string>> EngineImpl::active_thread(Scope scope, std::string channel) {
   scope = normalised(std::move(scope));
-  const auto stored = co_await d_.settings_store.get(scope, fmt::format("active_thread:{}:{}", scope.agent, channel));
+  const auto stored =
+      co_await d_.settings_store.get(scope, fmt::format("active_thread:{}:{}", scope.agent, channel));
   if (!stored) co_return fail(stored.error());
   if (*stored) {
     const Result<json::Value> id = json::parse(**stored);
@@ -226,12 +245,14 @@ Task<Result<std::vector<ThreadInfo>>> EngineImpl::threads(Scope scope, std::size
   std::vector<ThreadInfo> infos;
   for (const store::ThreadRow& row : *rows) {
     const auto loaded = threads_.find(row.id);
-    infos.push_back(info_of(row, loaded != threads_.end() && loaded->second->loaded ? &loaded->second->state : nullptr));
+    infos.push_back(
+        info_of(row, loaded != threads_.end() && loaded->second->loaded ? &loaded->second->state : nullptr));
   }
   co_return infos;
 }
 
-Task<Result<std::unique_ptr<Subscription>>> EngineImpl::subscribe(Scope scope, std::string thread_id, std::string last_event_id) {
+Task<Result<std::unique_ptr<Subscription>>> EngineImpl::subscribe(Scope scope, std::string thread_id,
+                                                                  std::string last_event_id) {
   if (!thread_id.empty()) {
     const Result<ThreadPtr> thread = co_await open_thread(scope, thread_id);
     if (!thread) co_return fail(thread.error());
@@ -239,7 +260,8 @@ Task<Result<std::unique_ptr<Subscription>>> EngineImpl::subscribe(Scope scope, s
   co_return co_await hub_.subscribe(std::move(scope), std::move(thread_id), std::move(last_event_id));
 }
 
-Task<Result<std::optional<std::string>>> EngineImpl::find_transcript(Scope scope, std::vector<llm::Message> messages) {
+Task<Result<std::optional<std::string>>> EngineImpl::find_transcript(Scope scope,
+                                                                     std::vector<llm::Message> messages) {
   scope = normalised(std::move(scope));
   const std::string hash = turn::transcript_of(messages);
   if (hash.empty()) co_return std::optional<std::string>();
@@ -265,7 +287,8 @@ Task<Result<>> EngineImpl::recover() {
     thread->repeated_call = state.requested;
     for (const turn::Call& call : state.batch) {
       if (call.status == turn::CallStatus::kAsked) asked_[call.request_id] = row.id;
-      if (call.status == turn::CallStatus::kWithClient) with_client_[row.scope.realm + '\0' + row.scope.user + '\0' + call.request.id] = row.id;
+      if (call.status == turn::CallStatus::kWithClient)
+        with_client_[row.scope.realm + '\0' + row.scope.user + '\0' + call.request.id] = row.id;
     }
     watch(thread, state.start.turn);
     wake_turn(thread);

@@ -8,7 +8,9 @@ namespace {
 using json::Value;
 
 Value usage_json(const llm::Usage& usage) {
-  return Value::object({{"input_tokens", usage.input_tokens}, {"output_tokens", usage.output_tokens}, {"cached_tokens", usage.cached_tokens}});
+  return Value::object({{"input_tokens", usage.input_tokens},
+                        {"output_tokens", usage.output_tokens},
+                        {"cached_tokens", usage.cached_tokens}});
 }
 
 // Collects the events of one record.
@@ -19,19 +21,23 @@ class Mapper {
   std::vector<MappedEvent> take() { return std::move(events_); }
 
   void operator()(const turn::TurnStarted& in) {
-    add("turn_started", {{"message_id", in.message_id}, {"number", in.number}, {"model", in.model}, {"agent", in.agent}});
+    add("turn_started",
+        {{"message_id", in.message_id}, {"number", in.number}, {"model", in.model}, {"agent", in.agent}});
     add("thinking", {{"message", "Processing..."}});
   }
   void operator()(const turn::ModelAnswered& in) {
     Value data = Value::object({{"model", in.answer.model}, {"usage", usage_json(in.answer.usage)}});
     add("usage", *data.as_object());
   }
-  void operator()(const turn::ToolStarted& in) { add("tool_started", {{"name", in.name}, {"call_id", in.id}}); }
+  void operator()(const turn::ToolStarted& in) {
+    add("tool_started", {{"name", in.name}, {"call_id", in.id}});
+  }
   void operator()(const turn::ToolFinished& in) {
     json::Object completed{{"name", in.call.name}, {"call_id", in.call.id}, {"success", !in.call.is_error}};
     if (in.call.is_error) completed.set("error", in.call.preview);
     add("tool_completed", std::move(completed));
-    if (!in.call.is_error) add("tool_result", {{"name", in.call.name}, {"call_id", in.call.id}, {"preview", in.call.preview}});
+    if (!in.call.is_error)
+      add("tool_result", {{"name", in.call.name}, {"call_id", in.call.id}, {"preview", in.call.preview}});
   }
   void operator()(const turn::Asked& in) {
     add("approval_needed", {{"request_id", in.request_id},
@@ -56,7 +62,9 @@ class Mapper {
   }
   void operator()(const turn::TurnFinished& in) {
     add("response", {{"content", in.reply}});
-    add("turn_finished", {{"state", "completed"}, {"finish_reason", llm::finish_reason_name(in.finish_reason)}, {"usage", usage_json(in.usage)}});
+    add("turn_finished", {{"state", "completed"},
+                          {"finish_reason", llm::finish_reason_name(in.finish_reason)},
+                          {"usage", usage_json(in.usage)}});
   }
   void operator()(const turn::TurnFailed& in) {
     add("error", {{"message", in.error.message}, {"code", code_name(in.error.code)}});

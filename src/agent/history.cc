@@ -15,13 +15,20 @@ class HistoryBuilder {
   std::vector<HistoryTurn> take() { return std::move(turns_); }
 
   void operator()(turn::TurnStarted& in) {
-    turns_.push_back({.number = in.number, .id = in.turn, .user_input = std::move(in.input), .steered = {}, .response = {},
-                      .error = {}, .started_at = record_->at, .tool_calls = {}});
+    turns_.push_back({.number = in.number,
+                      .id = in.turn,
+                      .user_input = std::move(in.input),
+                      .steered = {},
+                      .response = {},
+                      .error = {},
+                      .started_at = record_->at,
+                      .tool_calls = {}});
   }
   void operator()(turn::ToolRequested& in) {
     if (turns_.empty()) return;
     for (tools::PreparedCall& call : in.calls) {
-      turns_.back().tool_calls.push_back({.id = call.id, .name = call.name, .arguments = std::move(call.arguments), .result_preview = {}});
+      turns_.back().tool_calls.push_back(
+          {.id = call.id, .name = call.name, .arguments = std::move(call.arguments), .result_preview = {}});
     }
   }
   void operator()(turn::ToolFinished& in) {
@@ -34,8 +41,12 @@ class HistoryBuilder {
       return;
     }
     // A tool that the client ran.
-    turns_.back().tool_calls.push_back({.id = in.call.id, .name = in.call.name, .arguments = {}, .has_result = true,
-                                        .has_error = in.call.is_error, .result_preview = std::move(in.call.preview)});
+    turns_.back().tool_calls.push_back({.id = in.call.id,
+                                        .name = in.call.name,
+                                        .arguments = {},
+                                        .has_result = true,
+                                        .has_error = in.call.is_error,
+                                        .result_preview = std::move(in.call.preview)});
   }
   void operator()(turn::Asked&) { set_state(TurnState::kAwaitingApproval); }
   void operator()(turn::Answered&) { set_state(TurnState::kProcessing); }
@@ -77,17 +88,24 @@ class HistoryBuilder {
 
 std::string_view turn_state_name(TurnState state) {
   switch (state) {
-    case TurnState::kProcessing: return "processing";
-    case TurnState::kAwaitingApproval: return "awaiting_approval";
-    case TurnState::kAwaitingClient: return "awaiting_client";
-    case TurnState::kCompleted: return "completed";
-    case TurnState::kFailed: return "failed";
-    case TurnState::kInterrupted: return "interrupted";
+    case TurnState::kProcessing:
+      return "processing";
+    case TurnState::kAwaitingApproval:
+      return "awaiting_approval";
+    case TurnState::kAwaitingClient:
+      return "awaiting_client";
+    case TurnState::kCompleted:
+      return "completed";
+    case TurnState::kFailed:
+      return "failed";
+    case TurnState::kInterrupted:
+      return "interrupted";
   }
   return "processing";
 }
 
-Task<Result<History>> EngineImpl::history(Scope scope, std::string thread_id, std::size_t limit, std::optional<UnixMs> before) {
+Task<Result<History>> EngineImpl::history(Scope scope, std::string thread_id, std::size_t limit,
+                                          std::optional<UnixMs> before) {
   const Result<ThreadPtr> thread = co_await open_thread(scope, thread_id);
   if (!thread) co_return fail(thread.error());
   const Result<std::vector<store::LogRecord>> records = co_await whole_log(scope, thread_id, 0);
@@ -99,23 +117,27 @@ Task<Result<History>> EngineImpl::history(Scope scope, std::string thread_id, st
     builder.add(record, std::move(*input));
   }
   History history{.thread_id = thread_id, .turns = builder.take(), .pending_approval = std::nullopt};
-  if (before) std::erase_if(history.turns, [&](const HistoryTurn& turn) { return turn.started_at >= *before; });
+  if (before)
+    std::erase_if(history.turns, [&](const HistoryTurn& turn) { return turn.started_at >= *before; });
   if (history.turns.size() > limit) {
     history.has_more = true;
     history.turns.erase(history.turns.begin(), history.turns.end() - static_cast<std::ptrdiff_t>(limit));
   }
   const turn::State& state = (*thread)->state;
   if (const turn::Call* call = turn::pending_approval(state)) {
-    history.pending_approval = PendingApproval{call->request_id, thread_id, state.start.turn, call->prepared.name,
+    history.pending_approval = PendingApproval{call->request_id,           thread_id,
+                                               state.start.turn,           call->prepared.name,
                                                call->prepared.description, call->prepared.arguments};
   }
   co_return history;
 }
 
-Task<Result<json::Value>> EngineImpl::log(Scope scope, std::string thread_id, std::int64_t after, std::size_t limit) {
+Task<Result<json::Value>> EngineImpl::log(Scope scope, std::string thread_id, std::int64_t after,
+                                          std::size_t limit) {
   const Result<store::ThreadRow> row = co_await d_.log.thread(scope, thread_id);
   if (!row) co_return fail(Code::kNotFound, "there is no thread '{}'", thread_id);
-  const Result<std::vector<store::LogRecord>> records = co_await d_.log.read_thread(scope, thread_id, after, limit);
+  const Result<std::vector<store::LogRecord>> records =
+      co_await d_.log.read_thread(scope, thread_id, after, limit);
   if (!records) co_return fail(records.error());
   json::Array list;
   for (const store::LogRecord& record : *records) {
@@ -127,20 +149,28 @@ Task<Result<json::Value>> EngineImpl::log(Scope scope, std::string thread_id, st
                                         {"turn_id", record.turn},
                                         {"body", body ? std::move(*body) : json::Value(record.body)}}));
   }
-  co_return json::Value::object({{"thread_id", thread_id}, {"records", std::move(list)}, {"has_more", records->size() == limit}});
+  co_return json::Value::object(
+      {{"thread_id", thread_id}, {"records", std::move(list)}, {"has_more", records->size() == limit}});
 }
 
 Task<Result<ThreadInfo>> EngineImpl::fork(Scope scope, std::string thread_id, std::int64_t at) {
   const Result<ThreadPtr> source = co_await open_thread(scope, thread_id);
   if (!source) co_return fail(source.error());
   if (at < 1 || at > (*source)->row.last_seq) {
-    co_return fail(Code::kInvalidArgument, "the thread has records 1 to {}; {} is none of them", (*source)->row.last_seq, at);
+    co_return fail(Code::kInvalidArgument, "the thread has records 1 to {}; {} is none of them",
+                   (*source)->row.last_seq, at);
   }
   const UnixMs now = d_.loop.clock().now();
   const store::ThreadRow& from = (*source)->row;
-  const Result<store::ThreadRow> created =
-      co_await d_.log.ensure_thread({.id = d_.ids.next(), .scope = from.scope, .channel = from.channel, .external_thread = {},
-                                     .title = from.title, .open_turn = {}, .transcript_hash = {}, .created_at = now, .updated_at = now});
+  const Result<store::ThreadRow> created = co_await d_.log.ensure_thread({.id = d_.ids.next(),
+                                                                          .scope = from.scope,
+                                                                          .channel = from.channel,
+                                                                          .external_thread = {},
+                                                                          .title = from.title,
+                                                                          .open_turn = {},
+                                                                          .transcript_hash = {},
+                                                                          .created_at = now,
+                                                                          .updated_at = now});
   if (!created) co_return fail(created.error());
   const Result<ThreadPtr> thread = co_await open_thread(scope, created->id);
   if (!thread) co_return fail(thread.error());

@@ -41,9 +41,9 @@ struct Hub::Call {
   };
   std::string thread;
   std::string turn;
-  std::string text;             // so far
+  std::string text;  // so far
   std::deque<Kept> ring;
-  Place dropped_in_user{-1, 0};    // the newest that fell out of the ring
+  Place dropped_in_user{-1, 0};  // the newest that fell out of the ring
   Place dropped_in_thread{-1, 0};
   Place thread_place;
 };
@@ -158,7 +158,9 @@ class Subscriber final : public Subscription {
     const auto input = turn::from_body(record.kind, record.body);
     if (!input) return;
     answered_ = true;
-    queue_.push_back({"", "stream_reset", reset_data(record.thread, record.turn, std::get<turn::ModelAnswered>(*input).answer.text)});
+    queue_.push_back(
+        {"", "stream_reset",
+         reset_data(record.thread, record.turn, std::get<turn::ModelAnswered>(*input).answer.text)});
   }
 
   void take_over() {
@@ -183,7 +185,9 @@ class Subscriber final : public Subscription {
     if (!known && !any && !answered_) queue_.push_back({"", "stream_reset", reset_data(thread_, "", "")});
   }
 
-  Place place_of(const Hub::Call::Kept& kept) const { return thread_.empty() ? kept.in_user : kept.in_thread; }
+  Place place_of(const Hub::Call::Kept& kept) const {
+    return thread_.empty() ? kept.in_user : kept.in_thread;
+  }
   Place place_of(const Hub::Call& call) const { return thread_.empty() ? user_->place : call.thread_place; }
 
   // Only the last event of a record carries its id: a client that lost the rest gets the record again.
@@ -228,8 +232,13 @@ class Subscriber final : public Subscription {
   std::optional<runtime::Completion<bool>> waiter_;
 };
 
-Hub::Hub(runtime::EventLoop& loop, store::TurnLogStore& log, size_t max_subscribers, size_t subscriber_queue, size_t ring)
-    : loop_(loop), log_(log), max_subscribers_(max_subscribers), subscriber_queue_(subscriber_queue), ring_(ring) {}
+Hub::Hub(runtime::EventLoop& loop, store::TurnLogStore& log, size_t max_subscribers, size_t subscriber_queue,
+         size_t ring)
+    : loop_(loop),
+      log_(log),
+      max_subscribers_(max_subscribers),
+      subscriber_queue_(subscriber_queue),
+      ring_(ring) {}
 
 Hub::~Hub() { close(); }
 
@@ -241,7 +250,8 @@ Hub::User& Hub::user(const Scope& scope) {
 
 void Hub::drop_idle(const Scope& scope) {
   const auto found = users_.find(key_of(scope));
-  if (found != users_.end() && found->second->subscribers.empty() && found->second->calls.empty()) users_.erase(found);
+  if (found != users_.end() && found->second->subscribers.empty() && found->second->calls.empty())
+    users_.erase(found);
 }
 
 void Hub::publish(const Scope& scope, const std::vector<store::LogRecord>& records) {
@@ -269,7 +279,8 @@ void Hub::publish(const Scope& scope, const std::vector<store::LogRecord>& recor
   drop_idle(scope);
 }
 
-void Hub::begin_call(const Scope& scope, const std::string& thread, const std::string& turn, std::int64_t last_seq, Attempt attempt) {
+void Hub::begin_call(const Scope& scope, const std::string& thread, const std::string& turn,
+                     std::int64_t last_seq, Attempt attempt) {
   Call& call = user(scope).calls[thread];
   call = Call{.thread = thread, .turn = turn, .text = {}, .ring = {}};
   call.thread_place = {last_seq, 0};
@@ -311,10 +322,12 @@ void Hub::end_call(const Scope& scope, const std::string& thread) {
   drop_idle(scope);
 }
 
-Task<Result<std::unique_ptr<Subscription>>> Hub::subscribe(Scope scope, std::string thread, std::string last_event_id) {
+Task<Result<std::unique_ptr<Subscription>>> Hub::subscribe(Scope scope, std::string thread,
+                                                           std::string last_event_id) {
   User* owner = &user(scope);
   if (owner->subscribers.size() >= max_subscribers_) {
-    co_return fail(Code::kRateLimited, "{} event subscribers are connected already; close one first", max_subscribers_);
+    co_return fail(Code::kRateLimited, "{} event subscribers are connected already; close one first",
+                   max_subscribers_);
   }
   auto subscriber = std::make_unique<Subscriber>(*this, *owner, scope, thread);
   if (last_event_id.empty()) co_return std::unique_ptr<Subscription>(std::move(subscriber));

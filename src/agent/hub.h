@@ -42,15 +42,20 @@ class Hub {
   // Records that are committed, in commit order.
   void publish(const Scope& scope, const std::vector<store::LogRecord>& records);
 
-  enum class Attempt { kFirst, kRepeated };  // repeated: clients may hold text of an attempt that a crash ended
+  enum class Attempt {
+    kFirst,
+    kRepeated
+  };  // repeated: clients may hold text of an attempt that a crash ended
   // A running model call's text. `last_seq` is that of the thread's newest record. A call ends when its ModelAnswered is published, or
   // with end_call when it was given up.
-  void begin_call(const Scope& scope, const std::string& thread, const std::string& turn, std::int64_t last_seq, Attempt attempt);
+  void begin_call(const Scope& scope, const std::string& thread, const std::string& turn,
+                  std::int64_t last_seq, Attempt attempt);
   void delta(const Scope& scope, const std::string& thread, const std::string& text);
   void end_call(const Scope& scope, const std::string& thread);
 
   // A place in the stream of the user, or of one thread. `last_event_id` "" = from now on.
-  Task<Result<std::unique_ptr<Subscription>>> subscribe(Scope scope, std::string thread, std::string last_event_id);
+  Task<Result<std::unique_ptr<Subscription>>> subscribe(Scope scope, std::string thread,
+                                                        std::string last_event_id);
 
   // Ends all subscriptions.
   void close();

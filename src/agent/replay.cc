@@ -19,28 +19,34 @@ class Expectation {
     if (!wants<turn::CallModel>()) return differs("a model call");
     ++report_.requests;
     const std::string hash = turn::request_hash(turn::build_request(state_, sources_));
-    if (hash != in.hash) return fmt::format("the rebuilt model request has hash {}, the log says {}", hash, in.hash);
+    if (hash != in.hash)
+      return fmt::format("the rebuilt model request has hash {}, the log says {}", hash, in.hash);
     return {};
   }
   std::string operator()(const turn::ToolRequested& in) {
     const auto* wanted = wants<turn::PrepareCalls>();
     if (wanted == nullptr) return differs("a batch of tool calls");
-    const bool same = std::equal(in.calls.begin(), in.calls.end(), wanted->calls.begin(), wanted->calls.end(),
-                                 [](const tools::PreparedCall& a, const llm::ToolCall& b) { return a.id == b.id; });
+    const bool same =
+        std::equal(in.calls.begin(), in.calls.end(), wanted->calls.begin(), wanted->calls.end(),
+                   [](const tools::PreparedCall& a, const llm::ToolCall& b) { return a.id == b.id; });
     return same ? std::string() : "the batch holds other calls than the model's answer";
   }
   std::string operator()(const turn::ToolStarted& in) {
     const std::vector<tools::PreparedCall> again = turn::unfinished(state_);
-    if (std::any_of(again.begin(), again.end(), [&](const tools::PreparedCall& c) { return c.id == in.id; })) return {};  // after a crash
+    if (std::any_of(again.begin(), again.end(), [&](const tools::PreparedCall& c) { return c.id == in.id; }))
+      return {};  // after a crash
     const auto* wanted = wants<turn::RunCalls>();
     if (wanted == nullptr) return differs("the start of a tool");
-    const bool found = std::any_of(wanted->calls.begin(), wanted->calls.end(), [&](const tools::PreparedCall& c) { return c.id == in.id; });
+    const bool found = std::any_of(wanted->calls.begin(), wanted->calls.end(),
+                                   [&](const tools::PreparedCall& c) { return c.id == in.id; });
     return found ? std::string() : fmt::format("call {} was started but not due", in.id);
   }
   std::string operator()(const turn::Asked& in) {
     const auto* wanted = wants<turn::Ask>();
     if (wanted == nullptr) return differs("a request for approval");
-    return wanted->call.id == in.call_id ? std::string() : fmt::format("call {} was asked for, due is {}", in.call_id, wanted->call.id);
+    return wanted->call.id == in.call_id
+               ? std::string()
+               : fmt::format("call {} was asked for, due is {}", in.call_id, wanted->call.id);
   }
   std::string operator()(const turn::Compacted& in) {
     ++report_.effects;
@@ -50,11 +56,21 @@ class Expectation {
     if (wanted == nullptr) return differs("a compaction");
     return wanted->plan == in.plan ? std::string() : "another compaction was due";
   }
-  std::string operator()(const turn::TurnFinished&) { return wants<turn::Finish>() != nullptr ? std::string() : differs("the end of the turn"); }
-  std::string operator()(const turn::TurnStarted&) { return state_.phase == turn::Phase::kIdle ? std::string() : "a turn begins while one runs"; }
-  std::string operator()(const turn::ModelAnswered&) { return state_.phase == turn::Phase::kModel ? std::string() : "an answer without a model call"; }
-  std::string operator()(const turn::ToolFinished&) { return state_.phase == turn::Phase::kTools ? std::string() : "a result without a tool call"; }
-  std::string operator()(const turn::Answered&) { return turn::pending_approval(state_) != nullptr ? std::string() : "an answer without a question"; }
+  std::string operator()(const turn::TurnFinished&) {
+    return wants<turn::Finish>() != nullptr ? std::string() : differs("the end of the turn");
+  }
+  std::string operator()(const turn::TurnStarted&) {
+    return state_.phase == turn::Phase::kIdle ? std::string() : "a turn begins while one runs";
+  }
+  std::string operator()(const turn::ModelAnswered&) {
+    return state_.phase == turn::Phase::kModel ? std::string() : "an answer without a model call";
+  }
+  std::string operator()(const turn::ToolFinished&) {
+    return state_.phase == turn::Phase::kTools ? std::string() : "a result without a tool call";
+  }
+  std::string operator()(const turn::Answered&) {
+    return turn::pending_approval(state_) != nullptr ? std::string() : "an answer without a question";
+  }
   std::string operator()(const turn::TurnFailed&) { return {}; }
   std::string operator()(const turn::Steered&) { return {}; }
   std::string operator()(const turn::Interrupted&) { return {}; }
@@ -68,7 +84,8 @@ class Expectation {
     return effects_.empty() ? nullptr : std::get_if<E>(&effects_.front());
   }
   std::string differs(std::string_view what) const {
-    return fmt::format("the log has {}, due is {}", what, effects_.empty() ? "nothing" : turn::effect_name(effects_.front()));
+    return fmt::format("the log has {}, due is {}", what,
+                       effects_.empty() ? "nothing" : turn::effect_name(effects_.front()));
   }
 
   const turn::State& state_;
@@ -97,11 +114,13 @@ Task<Result<ReplayReport>> EngineImpl::replay(Scope scope, std::string thread_id
       const Result<std::string> tools = co_await d_.blobs.get(scope, started->tools_hash);
       Result<std::vector<llm::ToolSpec>> specs =
           tools ? turn::tools_from_text(*tools) : Result<std::vector<llm::ToolSpec>>(fail(tools.error()));
-      if (!system || !specs) difference = "the system prompt or the tools of this turn are missing from the store";
+      if (!system || !specs)
+        difference = "the system prompt or the tools of this turn are missing from the store";
       sources = {system ? *system : "", specs ? std::move(*specs) : std::vector<llm::ToolSpec>()};
     }
     if (!difference.empty()) {
-      report.differences.push_back(fmt::format("record {} ({}) of thread {}: {}", record.seq, record.kind, record.thread, difference));
+      report.differences.push_back(
+          fmt::format("record {} ({}) of thread {}: {}", record.seq, record.kind, record.thread, difference));
     }
     state = turn::advance(std::move(state), std::move(*input)).state;
   }

@@ -29,8 +29,9 @@ struct Thread {
   turn::Sources sources;
   AgentSpec agent;
   ModelChoice model;
-  bool working = false;         // a task performs effects; false while the turn sleeps
-  bool repeated_call = false;   // a model call was under way when the engine stopped: clients may hold its text
+  bool working = false;  // a task performs effects; false while the turn sleeps
+  bool repeated_call =
+      false;  // a model call was under way when the engine stopped: clients may hold its text
 
   // Set when an append failed: the state in memory is ahead of the log, so this object is given up and the thread is read again.
   std::optional<Error> broken;

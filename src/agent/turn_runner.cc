@@ -42,13 +42,16 @@ Task<> EngineImpl::perform(ThreadPtr thread, std::string turn) {
     // Taken up again after a restart.
     const Result<AgentSpec> agent = spec_of(thread->row.scope.agent);
     Result<ModelChoice> model = agent ? d_.choose_model(*agent) : Result<ModelChoice>(fail(agent.error()));
-    const Result<std::string> system = co_await d_.blobs.get(thread->row.scope, thread->state.start.system_hash);
-    const Result<std::string> tools = co_await d_.blobs.get(thread->row.scope, thread->state.start.tools_hash);
+    const Result<std::string> system =
+        co_await d_.blobs.get(thread->row.scope, thread->state.start.system_hash);
+    const Result<std::string> tools =
+        co_await d_.blobs.get(thread->row.scope, thread->state.start.tools_hash);
     Result<std::vector<llm::ToolSpec>> specs =
         tools ? turn::tools_from_text(*tools) : Result<std::vector<llm::ToolSpec>>(fail(tools.error()));
     if (!current(*thread, turn)) co_return;
     if (!model) co_return co_await fail_turn(thread, turn, model.error());
-    if (!system || !specs) co_return co_await fail_turn(thread, turn, !system ? system.error() : specs.error());
+    if (!system || !specs)
+      co_return co_await fail_turn(thread, turn, !system ? system.error() : specs.error());
     thread->agent = *agent;
     thread->model = *model;
     thread->sources = {*system, std::move(*specs)};
@@ -85,8 +88,9 @@ Task<> EngineImpl::settle_unfinished(ThreadPtr thread, std::string turn) {
       co_await run_call(thread, turn, std::move(call));
     } else {
       append(thread,
-             turn::ToolFinished{d_.tool_runner.without_running(call.id, call.name, std::string(turn::kInterruptedResult)),
-                                turn::Ending::kInterrupted},
+             turn::ToolFinished{
+                 d_.tool_runner.without_running(call.id, call.name, std::string(turn::kInterruptedResult)),
+                 turn::Ending::kInterrupted},
              Durability::kLazy);
     }
     if (!current(*thread, turn)) co_return;
@@ -96,14 +100,18 @@ Task<> EngineImpl::settle_unfinished(ThreadPtr thread, std::string turn) {
 Task<> EngineImpl::call_model(ThreadPtr thread, std::string turn) {
   const Scope scope = thread->row.scope;
   llm::Request request = turn::build_request(thread->state, thread->sources);
-  append(thread, turn::ModelRequested{thread->state.iteration, turn::request_hash(request)}, Durability::kLazy);
+  append(thread, turn::ModelRequested{thread->state.iteration, turn::request_hash(request)},
+         Durability::kLazy);
   const bool repeated = std::exchange(thread->repeated_call, false);
-  hub_.begin_call(scope, thread->row.id, turn, thread->row.last_seq, repeated ? Hub::Attempt::kRepeated : Hub::Attempt::kFirst);
-  const bool withheld = d_.hooks.any(hooks::Point::kTransformResponse) || d_.hooks.any(hooks::Point::kBeforeOutbound);
+  hub_.begin_call(scope, thread->row.id, turn, thread->row.last_seq,
+                  repeated ? Hub::Attempt::kRepeated : Hub::Attempt::kFirst);
+  const bool withheld =
+      d_.hooks.any(hooks::Point::kTransformResponse) || d_.hooks.any(hooks::Point::kBeforeOutbound);
   const llm::DeltaSink sink = [this, scope, thread, turn, withheld](const llm::Delta& delta) {
     if (!withheld && current(*thread, turn)) hub_.delta(scope, thread->row.id, delta.text);
   };
-  Result<llm::Answer> answer = co_await thread->model.provider->complete(std::move(request), sink, std::nullopt, thread->stop.get_token());
+  Result<llm::Answer> answer = co_await thread->model.provider->complete(
+      std::move(request), sink, std::nullopt, thread->stop.get_token());
   if (!current(*thread, turn)) {
     late_results_.add();
     co_return;
@@ -116,7 +124,8 @@ Task<> EngineImpl::call_model(ThreadPtr thread, std::string turn) {
   if (stopping_) co_return;  // the turn stays open and is taken up at the next start
   const bool too_long = answer.error().detail("reason") == "context_length";
   if (too_long && !thread->state.context_retry) {
-    const auto plan = turn::plan_compaction(thread->state.conversation, thread->state.start.number, thread->state.conversation.tokens() / 2);
+    const auto plan = turn::plan_compaction(thread->state.conversation, thread->state.start.number,
+                                            thread->state.conversation.tokens() / 2);
     if (plan) {
       append(thread, turn::Compacted{*plan, true}, Durability::kLazy);
       co_return;
@@ -129,17 +138,21 @@ Task<tools::PreparedCall> EngineImpl::prepare_call(ThreadPtr thread, llm::ToolCa
   const auto& offered = thread->sources.tools;
   const tools::Tool* tool = d_.tools.find(call.name);
   const std::string& own_name = tool != nullptr ? tool->info().name : call.name;
-  const bool is_offered =
-      std::any_of(offered.begin(), offered.end(), [&](const llm::ToolSpec& spec) { return spec.name == own_name; });
+  const bool is_offered = std::any_of(offered.begin(), offered.end(),
+                                      [&](const llm::ToolSpec& spec) { return spec.name == own_name; });
   if (tool != nullptr && !is_offered) {
-    co_return tools::PreparedCall{.id = call.id, .name = call.name, .arguments = {},
-                                  .decision = tools::PreparedCall::Decision::kRefused,
-                                  .refusal = fmt::format("the tool {} is not available to this agent", call.name)};
+    co_return tools::PreparedCall{
+        .id = call.id,
+        .name = call.name,
+        .arguments = {},
+        .decision = tools::PreparedCall::Decision::kRefused,
+        .refusal = fmt::format("the tool {} is not available to this agent", call.name)};
   }
   const std::set<std::string> always = co_await auto_approved(thread->row.scope);
-  co_return co_await d_.tool_runner.prepare({thread->row.scope, thread->row.id, thread->state.start.turn}, std::move(call),
-                                            [&always](std::string_view name) { return always.contains(std::string(name)); },
-                                            thread->stop.get_token());
+  co_return co_await d_.tool_runner.prepare(
+      {thread->row.scope, thread->row.id, thread->state.start.turn}, std::move(call),
+      [&always](std::string_view name) { return always.contains(std::string(name)); },
+      thread->stop.get_token());
 }
 
 Task<> EngineImpl::prepare_calls(ThreadPtr thread, std::string turn, std::vector<llm::ToolCall> calls) {
@@ -166,24 +179,28 @@ Task<> EngineImpl::run_calls(ThreadPtr thread, std::string turn, std::vector<too
 Task<bool> EngineImpl::run_call(ThreadPtr thread, std::string turn, tools::PreparedCall call) {
   if (call.decision == tools::PreparedCall::Decision::kRefused) {
     const auto ending = call.refusal == turn::kDeniedResult ? turn::Ending::kDenied : turn::Ending::kRefused;
-    append(thread, turn::ToolFinished{d_.tool_runner.without_running(call.id, call.name, call.refusal), ending}, Durability::kLazy);
+    append(thread,
+           turn::ToolFinished{d_.tool_runner.without_running(call.id, call.name, call.refusal), ending},
+           Durability::kLazy);
     co_return true;
   }
   const bool once = call.idempotence == tools::Idempotence::kOnce;
-  const Durable started = append(thread, turn::ToolStarted{call.id, call.name}, once ? Durability::kBarrier : Durability::kLazy);
+  const Durable started =
+      append(thread, turn::ToolStarted{call.id, call.name}, once ? Durability::kBarrier : Durability::kLazy);
   if (once) {
     const Result<> durable = co_await started;
     if (!durable || !current(*thread, turn)) co_return false;
   }
-  Result<tools::FinishedCall> finished =
-      co_await d_.tool_runner.execute({thread->row.scope, thread->row.id, turn}, call, thread->stop.get_token());
+  Result<tools::FinishedCall> finished = co_await d_.tool_runner.execute(
+      {thread->row.scope, thread->row.id, turn}, call, thread->stop.get_token());
   if (!current(*thread, turn)) {
     late_results_.add();
     co_return false;
   }
   if (!finished && stopping_) co_return false;
   tools::FinishedCall result =
-      finished ? std::move(*finished) : d_.tool_runner.without_running(call.id, call.name, finished.error().message);
+      finished ? std::move(*finished)
+               : d_.tool_runner.without_running(call.id, call.name, finished.error().message);
   append(thread, turn::ToolFinished{std::move(result), turn::Ending::kRan}, Durability::kLazy);
   co_return true;
 }
@@ -191,42 +208,59 @@ Task<bool> EngineImpl::run_call(ThreadPtr thread, std::string turn, tools::Prepa
 Task<> EngineImpl::ask(ThreadPtr thread, std::string turn, tools::PreparedCall call) {
   const std::string request = d_.ids.next();
   asked_[request] = thread->row.id;
-  const Result<> durable = co_await append(
-      thread, turn::Asked{request, call.id, call.name, call.description, call.arguments}, Durability::kBarrier);
+  const Result<> durable =
+      co_await append(thread, turn::Asked{request, call.id, call.name, call.description, call.arguments},
+                      Durability::kBarrier);
   if (durable && current(*thread, turn)) publish_state(thread, turn);
 }
 
 Task<> EngineImpl::finish(ThreadPtr thread, std::string turn) {
   std::string reply = thread->state.reply;
   if (d_.hooks.any(hooks::Point::kTransformResponse)) {
-    const hooks::Outcome outcome = co_await d_.hooks.run(
-        hooks::Point::kTransformResponse,
-        {.user_id = thread->row.scope.user, .channel = thread->row.channel, .thread_id = thread->row.id, .content = reply}, thread->stop.get_token());
+    const hooks::Outcome outcome = co_await d_.hooks.run(hooks::Point::kTransformResponse,
+                                                         {.user_id = thread->row.scope.user,
+                                                          .channel = thread->row.channel,
+                                                          .thread_id = thread->row.id,
+                                                          .content = reply},
+                                                         thread->stop.get_token());
     reply = outcome.rejected ? fmt::format("[Response filtered: {}]", *outcome.rejected) : outcome.content;
   }
   if (d_.hooks.any(hooks::Point::kBeforeOutbound)) {
-    const hooks::Outcome outcome = co_await d_.hooks.run(
-        hooks::Point::kBeforeOutbound,
-        {.user_id = thread->row.scope.user, .channel = thread->row.channel, .thread_id = thread->row.id, .content = reply}, thread->stop.get_token());
+    const hooks::Outcome outcome = co_await d_.hooks.run(hooks::Point::kBeforeOutbound,
+                                                         {.user_id = thread->row.scope.user,
+                                                          .channel = thread->row.channel,
+                                                          .thread_id = thread->row.id,
+                                                          .content = reply},
+                                                         thread->stop.get_token());
     reply = outcome.rejected ? "" : outcome.content;
   }
   if (!current(*thread, turn)) co_return;
   const turn::State& state = thread->state;
   const UnixMs now = d_.loop.clock().now();
   turn_seconds_.observe(static_cast<double>(now - state.start.at) / 1000.0);
-  TurnOutcome outcome{.state = TurnState::kCompleted, .reply = reply, .visible = state.visible, .usage = state.usage,
-                      .model = state.answered_by, .finish_reason = state.finish_reason};
-  const Result<> durable = co_await append(thread, turn::TurnFinished{std::move(reply), state.usage, state.finish_reason, now},
-                                           Durability::kBarrier, {.open_turn = next_open(*thread)});
+  TurnOutcome outcome{.state = TurnState::kCompleted,
+                      .reply = reply,
+                      .visible = state.visible,
+                      .usage = state.usage,
+                      .model = state.answered_by,
+                      .finish_reason = state.finish_reason};
+  const Result<> durable =
+      co_await append(thread, turn::TurnFinished{std::move(reply), state.usage, state.finish_reason, now},
+                      Durability::kBarrier, {.open_turn = next_open(*thread)});
   if (!durable) co_return;
   turns_completed_.add();
   end_watch(turn, std::move(outcome));
 }
 
 Task<> EngineImpl::fail_turn(ThreadPtr thread, std::string turn, Error error) {
-  TurnOutcome outcome{.state = TurnState::kFailed, .reply = {}, .visible = thread->state.visible, .error = error,
-                      .usage = thread->state.usage, .model = thread->state.answered_by};
-  const Result<> durable = co_await append(thread, turn::TurnFailed{std::move(error)}, Durability::kBarrier, {.open_turn = next_open(*thread)});
+  TurnOutcome outcome{.state = TurnState::kFailed,
+                      .reply = {},
+                      .visible = thread->state.visible,
+                      .error = error,
+                      .usage = thread->state.usage,
+                      .model = thread->state.answered_by};
+  const Result<> durable = co_await append(thread, turn::TurnFailed{std::move(error)}, Durability::kBarrier,
+                                           {.open_turn = next_open(*thread)});
   if (!durable) co_return;
   turns_failed_.add();
   end_watch(turn, std::move(outcome));
@@ -261,14 +295,16 @@ void EngineImpl::publish_state(const ThreadPtr& thread, const std::string& turn)
   entry.outcome.visible = state.visible;
   if (const turn::Call* call = turn::pending_approval(state)) {
     entry.outcome.state = TurnState::kAwaitingApproval;
-    entry.outcome.approval = PendingApproval{call->request_id, thread->row.id, turn, call->prepared.name, call->prepared.description,
-                                             call->prepared.arguments};
+    entry.outcome.approval =
+        PendingApproval{call->request_id,           thread->row.id,          turn, call->prepared.name,
+                        call->prepared.description, call->prepared.arguments};
   } else if (!effects.empty() && std::holds_alternative<turn::AwaitClient>(effects.front())) {
     entry.outcome.state = TurnState::kAwaitingClient;
     entry.outcome.finish_reason = llm::FinishReason::kToolCalls;
     for (const llm::ToolCall& wanted : std::get<turn::AwaitClient>(effects.front()).calls) {
       entry.outcome.client_calls.push_back(wanted);
-      with_client_[thread->row.scope.realm + '\0' + thread->row.scope.user + '\0' + wanted.id] = thread->row.id;
+      with_client_[thread->row.scope.realm + '\0' + thread->row.scope.user + '\0' + wanted.id] =
+          thread->row.id;
     }
   } else {
     return;
@@ -280,7 +316,8 @@ void EngineImpl::end_watch(const std::string& turn, TurnOutcome outcome) {
   const auto found = watches_.find(turn);
   if (found == watches_.end()) return;
   found->second.outcome = std::move(outcome);
-  for (const runtime::Completion<bool>& waiter : std::exchange(found->second.waiters, {})) waiter.resolve(true);
+  for (const runtime::Completion<bool>& waiter : std::exchange(found->second.waiters, {}))
+    waiter.resolve(true);
   ended_.push_back(turn);
   while (ended_.size() > kMaxKnownOutcomes) {
     watches_.erase(ended_.front());
@@ -288,14 +325,18 @@ void EngineImpl::end_watch(const std::string& turn, TurnOutcome outcome) {
   }
 }
 
-Task<Result<TurnOutcome>> EngineImpl::wait_until(Scope scope, std::string turn_id, std::stop_token stop, bool through_approvals) {
+Task<Result<TurnOutcome>> EngineImpl::wait_until(Scope scope, std::string turn_id, std::stop_token stop,
+                                                 bool through_approvals) {
   while (true) {
     const auto found = watches_.find(turn_id);
-    if (found == watches_.end() || found->second.scope.realm != scope.realm || found->second.scope.user != scope.user) {
-      co_return fail(Code::kNotFound, "there is no turn '{}' that runs or ended lately; its thread's history has it", turn_id);
+    if (found == watches_.end() || found->second.scope.realm != scope.realm ||
+        found->second.scope.user != scope.user) {
+      co_return fail(Code::kNotFound,
+                     "there is no turn '{}' that runs or ended lately; its thread's history has it", turn_id);
     }
     const TurnState state = found->second.outcome.state;
-    if (state != TurnState::kProcessing && !(through_approvals && state == TurnState::kAwaitingApproval)) co_return found->second.outcome;
+    if (state != TurnState::kProcessing && !(through_approvals && state == TurnState::kAwaitingApproval))
+      co_return found->second.outcome;
     if (stopping_) co_return fail(Code::kUnavailable, "the engine stops; the turn goes on at its next start");
     const runtime::Completion<bool> changed(d_.loop);
     found->second.waiters.push_back(changed);
@@ -309,7 +350,8 @@ Task<Result<TurnOutcome>> EngineImpl::wait(Scope scope, std::string turn_id, std
   return wait_until(std::move(scope), std::move(turn_id), std::move(stop), false);
 }
 
-Task<Result<TurnOutcome>> EngineImpl::wait_through_approvals(Scope scope, std::string turn_id, std::stop_token stop) {
+Task<Result<TurnOutcome>> EngineImpl::wait_through_approvals(Scope scope, std::string turn_id,
+                                                             std::stop_token stop) {
   return wait_until(std::move(scope), std::move(turn_id), std::move(stop), true);
 }
 

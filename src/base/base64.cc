@@ -50,7 +50,8 @@ Result<std::string> decode(std::string_view text) {
     text.remove_suffix(1);
     ++padding;
   }
-  if (text.size() % 4 == 1) return fail(Code::kInvalidArgument, "base64 text of impossible length {}", text.size());
+  if (text.size() % 4 == 1)
+    return fail(Code::kInvalidArgument, "base64 text of impossible length {}", text.size());
   std::string out;
   out.reserve(text.size() / 4 * 3 + 2);
   std::uint32_t bits = 0;

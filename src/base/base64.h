@@ -7,8 +7,8 @@
 
 namespace chela::base64 {
 
-std::string encode(std::string_view bytes);            // RFC 4648 section 4, padded
-std::string encode_url(std::string_view bytes);        // section 5, without padding
-Result<std::string> decode(std::string_view text);     // either alphabet, padding optional, no white space
+std::string encode(std::string_view bytes);         // RFC 4648 section 4, padded
+std::string encode_url(std::string_view bytes);     // section 5, without padding
+Result<std::string> decode(std::string_view text);  // either alphabet, padding optional, no white space
 
 }  // namespace chela::base64

@@ -39,13 +39,15 @@ TEST(Ids, ForeignIdsAreBounded) {
 
 TEST(Time, Rfc3339RoundTrip) {
   EXPECT_EQ(format_rfc3339(0), "1970-01-01T00:00:00.000Z");
-  EXPECT_EQ(parse_rfc3339("2026-11-22T12:30:15.5+02:30").value(), parse_rfc3339("2026-11-22T10:00:15.500Z").value());
+  EXPECT_EQ(parse_rfc3339("2026-11-22T12:30:15.5+02:30").value(),
+            parse_rfc3339("2026-11-22T10:00:15.500Z").value());
   EXPECT_TRUE(rc::check([](std::int32_t seconds, std::uint8_t ms) {
     const UnixMs time = seconds * 1000LL + ms;
     RC_ASSERT(parse_rfc3339(format_rfc3339(time)).value() == time);
   }));
-  for (const char* bad : {"", "2026-11-22", "2026-02-30T00:00:00Z", "2026-11-22T25:00:00Z", "2026-11-22T10:00:00", "2026-11-22T10:00:00.Z",
-                          "2026-11-22T10:00:00Zx", "2026-11-22T10:00:00+1"}) {
+  for (const char* bad :
+       {"", "2026-11-22", "2026-02-30T00:00:00Z", "2026-11-22T25:00:00Z", "2026-11-22T10:00:00",
+        "2026-11-22T10:00:00.Z", "2026-11-22T10:00:00Zx", "2026-11-22T10:00:00+1"}) {
     EXPECT_FALSE(parse_rfc3339(bad)) << bad;
   }
 }
@@ -55,7 +57,8 @@ TEST(Time, Durations) {
   EXPECT_EQ(parse_duration("2h").value(), 2h);
   EXPECT_EQ(format_duration(90s), "90s");
   EXPECT_EQ(format_duration(2h), "2h");
-  for (const char* bad : {"", "5", "s", "-1s", "1.5s", "99999999999999999d"}) EXPECT_FALSE(parse_duration(bad)) << bad;
+  for (const char* bad : {"", "5", "s", "-1s", "1.5s", "99999999999999999d"})
+    EXPECT_FALSE(parse_duration(bad)) << bad;
 }
 
 TEST(Utf8, SanitizeIsValidAndKeepsValidText) {

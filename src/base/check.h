@@ -10,8 +10,8 @@ namespace chela {
 }  // namespace chela
 
 // For what cannot happen. Nothing that comes from outside may reach one: such input gets an Error.
-#define CHELA_CHECK(condition, message)                                           \
-  do {                                                                            \
-    if (!(condition)) [[unlikely]]                                                \
-      ::chela::check_failed(__FILE__, __LINE__, #condition, message);             \
+#define CHELA_CHECK(condition, message)                               \
+  do {                                                                \
+    if (!(condition)) [[unlikely]]                                    \
+      ::chela::check_failed(__FILE__, __LINE__, #condition, message); \
   } while (false)

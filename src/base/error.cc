@@ -15,14 +15,22 @@ struct Row {
 };
 
 constexpr std::array kRows{
-    Row{Code::kInvalidArgument, "invalid_argument", 400, 2}, Row{Code::kUnauthenticated, "unauthenticated", 401, 4},
-    Row{Code::kPermissionDenied, "permission_denied", 403, 4}, Row{Code::kNotFound, "not_found", 404, 5},
-    Row{Code::kConflict, "conflict", 409, 6}, Row{Code::kApprovalPending, "approval_pending", 409, 3},
-    Row{Code::kTooLarge, "too_large", 413, 2}, Row{Code::kUnprocessable, "unprocessable", 422, 2},
-    Row{Code::kRateLimited, "rate_limited", 429, 7}, Row{Code::kBudgetExceeded, "budget_exceeded", 402, 7},
-    Row{Code::kCancelled, "cancelled", 499, 130}, Row{Code::kInternal, "internal", 500, 1},
-    Row{Code::kUnsupported, "unsupported", 501, 2}, Row{Code::kUpstream, "upstream", 502, 8},
-    Row{Code::kUnavailable, "unavailable", 503, 8}, Row{Code::kTimeout, "timeout", 504, 8},
+    Row{Code::kInvalidArgument, "invalid_argument", 400, 2},
+    Row{Code::kUnauthenticated, "unauthenticated", 401, 4},
+    Row{Code::kPermissionDenied, "permission_denied", 403, 4},
+    Row{Code::kNotFound, "not_found", 404, 5},
+    Row{Code::kConflict, "conflict", 409, 6},
+    Row{Code::kApprovalPending, "approval_pending", 409, 3},
+    Row{Code::kTooLarge, "too_large", 413, 2},
+    Row{Code::kUnprocessable, "unprocessable", 422, 2},
+    Row{Code::kRateLimited, "rate_limited", 429, 7},
+    Row{Code::kBudgetExceeded, "budget_exceeded", 402, 7},
+    Row{Code::kCancelled, "cancelled", 499, 130},
+    Row{Code::kInternal, "internal", 500, 1},
+    Row{Code::kUnsupported, "unsupported", 501, 2},
+    Row{Code::kUpstream, "upstream", 502, 8},
+    Row{Code::kUnavailable, "unavailable", 503, 8},
+    Row{Code::kTimeout, "timeout", 504, 8},
 };
 
 const Row& row(Code code) {

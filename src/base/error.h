@@ -29,10 +29,10 @@ enum class Code {
   kTimeout,
 };
 
-std::string_view code_name(Code code);             // "invalid_argument"
+std::string_view code_name(Code code);  // "invalid_argument"
 std::optional<Code> code_from_name(std::string_view name);
-int http_status(Code code);                        // 400
-int exit_code(Code code);                          // 2
+int http_status(Code code);  // 400
+int exit_code(Code code);    // 2
 
 // What went wrong. `message` says what was wrong, with what value, and what to do; it is fit for people and never holds a secret.
 // `context` holds machine-readable details (for example {"status","429"}) in the order they were added.

@@ -12,7 +12,8 @@ bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') ||
 
 }  // namespace
 
-std::string format_uuid_v7(std::int64_t unix_ms, std::uint16_t counter, const std::array<std::byte, 8>& random) {
+std::string format_uuid_v7(std::int64_t unix_ms, std::uint16_t counter,
+                           const std::array<std::byte, 8>& random) {
   std::array<std::uint8_t, 16> b{};
   for (int i = 0; i < 6; ++i) b[static_cast<size_t>(i)] = static_cast<std::uint8_t>(unix_ms >> (40 - 8 * i));
   b[6] = static_cast<std::uint8_t>(0x70 | ((counter >> 8) & 0x0f));

@@ -8,7 +8,9 @@
 namespace chela::json {
 namespace {
 
-bool integral_in_range(double d) { return std::floor(d) == d && d >= -9.2233720368547748e18 && d < 9.2233720368547748e18; }
+bool integral_in_range(double d) {
+  return std::floor(d) == d && d >= -9.2233720368547748e18 && d < 9.2233720368547748e18;
+}
 
 }  // namespace
 
@@ -76,7 +78,8 @@ bool Value::is_number() const { return data_.index() >= 2 && data_.index() <= 5;
 
 bool Value::is_integer() const {
   if (const double* d = std::get_if<double>(&data_)) return std::isfinite(*d) && std::floor(*d) == *d;
-  if (const BigNumber* n = std::get_if<BigNumber>(&data_)) return n->text.find_first_of(".eE") == std::string::npos;
+  if (const BigNumber* n = std::get_if<BigNumber>(&data_))
+    return n->text.find_first_of(".eE") == std::string::npos;
   return is_number();
 }
 
@@ -96,7 +99,8 @@ std::optional<bool> Value::as_bool() const {
 
 std::optional<std::int64_t> Value::as_int() const {
   if (const std::int64_t* i = std::get_if<std::int64_t>(&data_)) return *i;
-  if (const double* d = std::get_if<double>(&data_); d != nullptr && integral_in_range(*d)) return static_cast<std::int64_t>(*d);
+  if (const double* d = std::get_if<double>(&data_); d != nullptr && integral_in_range(*d))
+    return static_cast<std::int64_t>(*d);
   return std::nullopt;
 }
 
@@ -160,7 +164,8 @@ bool Value::operator==(const Value& other) const {
 Value from_error(const Error& error) {
   Object context;
   for (const auto& [key, value] : error.context) context.set(key, value);
-  Value out = Value::object({{"code", code_name(error.code)}, {"message", error.message}, {"context", std::move(context)}});
+  Value out = Value::object(
+      {{"code", code_name(error.code)}, {"message", error.message}, {"context", std::move(context)}});
   if (error.retry_after) out.set("retry_after_ms", static_cast<std::int64_t>(error.retry_after->count()));
   return out;
 }

@@ -40,9 +40,9 @@ class Object {
 
   const Value* find(std::string_view key) const;  // nullptr when absent
   Value* find(std::string_view key);
-  Value& set(std::string key, Value value);       // replaces in place, or appends
+  Value& set(std::string key, Value value);  // replaces in place, or appends
   bool erase(std::string_view key);
-  void append(std::string key, Value value);      // the caller knows that the key is new
+  void append(std::string key, Value value);  // the caller knows that the key is new
 
   size_t size() const;
   bool empty() const;
@@ -51,7 +51,7 @@ class Object {
   std::vector<Member>::iterator begin();
   std::vector<Member>::iterator end();
 
-  bool operator==(const Object& other) const;     // key order does not matter
+  bool operator==(const Object& other) const;  // key order does not matter
 
  private:
   std::vector<Member> members_;
@@ -91,8 +91,8 @@ class Value {
 
   // The content when the value is of that kind, else nothing or nullptr.
   std::optional<bool> as_bool() const;
-  std::optional<std::int64_t> as_int() const;   // integers and integral doubles in range
-  std::optional<double> as_double() const;      // any number
+  std::optional<std::int64_t> as_int() const;  // integers and integral doubles in range
+  std::optional<double> as_double() const;     // any number
   const std::string* as_string() const { return std::get_if<std::string>(&data_); }
   const Array* as_array() const { return std::get_if<Array>(&data_); }
   Array* as_array() { return std::get_if<Array>(&data_); }
@@ -117,7 +117,8 @@ class Value {
 
   bool operator==(const Value& other) const;  // 1 and 1.0 are equal
 
-  using Data = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, BigNumber, std::string, Array, Object>;
+  using Data = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, BigNumber, std::string,
+                            Array, Object>;
   const Data& data() const { return data_; }
 
  private:

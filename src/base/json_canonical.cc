@@ -20,8 +20,8 @@ void write_number(std::string& out, double d) {
   char buffer[400];
   const double size = std::fabs(d);
   const bool fixed = size >= 1e-6 && size < 1e21;
-  const auto result =
-      std::to_chars(buffer, buffer + sizeof buffer, d, fixed ? std::chars_format::fixed : std::chars_format::scientific);
+  const auto result = std::to_chars(buffer, buffer + sizeof buffer, d,
+                                    fixed ? std::chars_format::fixed : std::chars_format::scientific);
   std::string text(buffer, static_cast<size_t>(result.ptr - buffer));
   if (!fixed) {
     // to_chars writes at least two exponent digits, ECMAScript as few as needed.
@@ -54,7 +54,8 @@ void write_canonical(std::string& out, const Value& value) {
   } else if (const Object* o = value.as_object()) {
     std::vector<const Member*> sorted;
     for (const Member& m : *o) sorted.push_back(&m);
-    std::sort(sorted.begin(), sorted.end(), [](const Member* x, const Member* y) { return utf16_less(x->key, y->key); });
+    std::sort(sorted.begin(), sorted.end(),
+              [](const Member* x, const Member* y) { return utf16_less(x->key, y->key); });
     out += '{';
     for (size_t i = 0; i < sorted.size(); ++i) {
       if (i > 0) out += ',';

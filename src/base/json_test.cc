@@ -14,9 +14,9 @@ std::string again(std::string_view text) {
 }
 
 TEST(Json, NumbersSurvive) {
-  for (const char* text : {"0", "-1", "391", "391.0", "1.5", "-0.0", "1e+300", "9223372036854775807", "-9223372036854775808",
-                           "18446744073709551615", "18446744073709551616", "1e400", "0.1000000000000000055511151231257827",
-                           "123456789012345678901234567890", "0.1"}) {
+  for (const char* text : {"0", "-1", "391", "391.0", "1.5", "-0.0", "1e+300", "9223372036854775807",
+                           "-9223372036854775808", "18446744073709551615", "18446744073709551616", "1e400",
+                           "0.1000000000000000055511151231257827", "123456789012345678901234567890", "0.1"}) {
     EXPECT_EQ(again(text), text);
   }
   EXPECT_EQ(again("1E2"), "100.0");
@@ -33,8 +33,8 @@ TEST(Json, DepthIsLimited) {
 }
 
 TEST(Json, RefusesWhatIsNoJson) {
-  for (const char* text : {"", " ", "{", "[1,]", "{\"a\":1,}", "nul", "1 2", "\"\xff\"", "\"\\ud800\"", "01", "+1", ".5", "NaN",
-                           "'a'", "{\"a\" 1}", "\"\n\""}) {
+  for (const char* text : {"", " ", "{", "[1,]", "{\"a\":1,}", "nul", "1 2", "\"\xff\"", "\"\\ud800\"", "01",
+                           "+1", ".5", "NaN", "'a'", "{\"a\" 1}", "\"\n\""}) {
     EXPECT_FALSE(parse(text)) << text;
   }
   EXPECT_EQ(parse("[1,]").error().code, Code::kInvalidArgument);
@@ -50,7 +50,9 @@ TEST(Json, EscapesAndRepairsStrings) {
 TEST(Json, CanonicalForm) {
   const auto value = parse(R"({"b":[1e30,4.50,0.002,1e-27,391.0],"a":"\u20ac","\ud83d\ude00":1,"\ufb33":2})");
   ASSERT_TRUE(value);
-  EXPECT_EQ(canonical(*value), "{\"a\":\"\xE2\x82\xAC\",\"b\":[1e+30,4.5,0.002,1e-27,391],\"\xF0\x9F\x98\x80\":1,\"\xEF\xAC\xB3\":2}");
+  EXPECT_EQ(
+      canonical(*value),
+      "{\"a\":\"\xE2\x82\xAC\",\"b\":[1e+30,4.5,0.002,1e-27,391],\"\xF0\x9F\x98\x80\":1,\"\xEF\xAC\xB3\":2}");
 }
 
 TEST(Json, PrettyFormParsesBack) {
@@ -60,11 +62,16 @@ TEST(Json, PrettyFormParsesBack) {
 
 Value arbitrary(int depth) {
   switch (*rc::gen::inRange(0, depth > 0 ? 7 : 5)) {
-    case 0: return Value();
-    case 1: return Value(*rc::gen::arbitrary<bool>());
-    case 2: return Value(static_cast<long long>(*rc::gen::arbitrary<std::int64_t>()));
-    case 3: return Value(*rc::gen::arbitrary<double>());
-    case 4: return Value(*rc::gen::container<std::string>(rc::gen::inRange<char>(0, 127)));
+    case 0:
+      return Value();
+    case 1:
+      return Value(*rc::gen::arbitrary<bool>());
+    case 2:
+      return Value(static_cast<long long>(*rc::gen::arbitrary<std::int64_t>()));
+    case 3:
+      return Value(*rc::gen::arbitrary<double>());
+    case 4:
+      return Value(*rc::gen::container<std::string>(rc::gen::inRange<char>(0, 127)));
     case 5: {
       Array a;
       for (int i = *rc::gen::inRange(0, 4); i > 0; --i) a.push_back(arbitrary(depth - 1));
@@ -91,9 +98,13 @@ TEST(Json, RoundTrip) {
 }
 
 TEST(Json, ErrorForm) {
-  Error error{.code = Code::kRateLimited, .message = "slow down", .context = {{"status", "429"}}, .retry_after = 1500ms};
-  EXPECT_EQ(write(from_error(error)),
-            R"({"code":"rate_limited","message":"slow down","context":{"status":"429"},"retry_after_ms":1500})");
+  Error error{.code = Code::kRateLimited,
+              .message = "slow down",
+              .context = {{"status", "429"}},
+              .retry_after = 1500ms};
+  EXPECT_EQ(
+      write(from_error(error)),
+      R"({"code":"rate_limited","message":"slow down","context":{"status":"429"},"retry_after_ms":1500})");
 }
 
 }  // namespace

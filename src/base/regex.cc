@@ -38,11 +38,14 @@ Regex Regex::literal(std::string_view pattern, Case sensitivity) {
   return *std::move(regex);
 }
 
-bool Regex::found_in(std::string_view text) const { return re2::RE2::PartialMatch(piece(text), impl_->compiled); }
+bool Regex::found_in(std::string_view text) const {
+  return re2::RE2::PartialMatch(piece(text), impl_->compiled);
+}
 
 std::optional<std::vector<std::string_view>> Regex::match(std::string_view text) const {
   std::vector<re2::StringPiece> groups(static_cast<size_t>(impl_->compiled.NumberOfCapturingGroups()) + 1);
-  if (!impl_->compiled.Match(piece(text), 0, text.size(), re2::RE2::UNANCHORED, groups.data(), static_cast<int>(groups.size()))) {
+  if (!impl_->compiled.Match(piece(text), 0, text.size(), re2::RE2::UNANCHORED, groups.data(),
+                             static_cast<int>(groups.size()))) {
     return std::nullopt;
   }
   std::vector<std::string_view> found;

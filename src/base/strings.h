@@ -8,12 +8,12 @@
 
 namespace chela::strings {
 
-std::string_view trim(std::string_view text);                // ASCII white space off both ends
-std::string lower(std::string_view text);                    // ASCII only
+std::string_view trim(std::string_view text);  // ASCII white space off both ends
+std::string lower(std::string_view text);      // ASCII only
 std::vector<std::string_view> split(std::string_view text, char separator);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 std::string replace_all(std::string text, std::string_view from, std::string_view to);
-bool iequals(std::string_view a, std::string_view b);        // ASCII only
+bool iequals(std::string_view a, std::string_view b);  // ASCII only
 bool constant_time_equals(std::string_view a, std::string_view b);
 
 // A whole number that fills the text, or nothing.

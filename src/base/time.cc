@@ -15,7 +15,8 @@ struct Unit {
   std::string_view name;
   std::int64_t ms;
 };
-constexpr std::array kUnits{Unit{"ms", 1}, Unit{"s", 1000}, Unit{"m", 60'000}, Unit{"h", 3'600'000}, Unit{"d", 86'400'000}};
+constexpr std::array kUnits{Unit{"ms", 1}, Unit{"s", 1000}, Unit{"m", 60'000}, Unit{"h", 3'600'000},
+                            Unit{"d", 86'400'000}};
 
 Failure bad_time(std::string_view text) {
   return fail(Code::kInvalidArgument, "'{}' is no RFC 3339 time such as 2026-11-22T10:00:00Z", text);
@@ -55,14 +56,14 @@ CivilTime to_civil(UnixMs time) {
 UnixMs from_civil(const CivilTime& c) {
   const sys_days day = std::chrono::year{c.year} / std::chrono::month{static_cast<unsigned>(c.month)} /
                        std::chrono::day{static_cast<unsigned>(c.day)};
-  return milliseconds(day.time_since_epoch()).count() + c.hour * 3'600'000LL + c.minute * 60'000LL + c.second * 1000LL +
-         c.millisecond;
+  return milliseconds(day.time_since_epoch()).count() + c.hour * 3'600'000LL + c.minute * 60'000LL +
+         c.second * 1000LL + c.millisecond;
 }
 
 std::string format_rfc3339(UnixMs time) {
   const CivilTime c = to_civil(time);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", c.year, c.month, c.day, c.hour, c.minute, c.second,
-                     c.millisecond);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", c.year, c.month, c.day, c.hour, c.minute,
+                     c.second, c.millisecond);
 }
 
 Result<UnixMs> parse_rfc3339(std::string_view text) {
@@ -78,7 +79,8 @@ Result<UnixMs> parse_rfc3339(std::string_view text) {
       text[16] != ':' || (text[10] != 'T' && text[10] != 't' && text[10] != ' ')) {
     return bad_time(text);
   }
-  const std::chrono::year_month_day ymd{std::chrono::year{c.year}, std::chrono::month{static_cast<unsigned>(c.month)},
+  const std::chrono::year_month_day ymd{std::chrono::year{c.year},
+                                        std::chrono::month{static_cast<unsigned>(c.month)},
                                         std::chrono::day{static_cast<unsigned>(c.day)}};
   if (!ymd.ok()) return bad_time(text);
   size_t at = 19;
@@ -112,7 +114,8 @@ Result<milliseconds> parse_duration(std::string_view text) {
   while (at < whole.size() && whole[at] >= '0' && whole[at] <= '9') ++at;
   const auto number = strings::parse_int<std::int64_t>(whole.substr(0, at));
   for (const Unit& unit : kUnits) {
-    if (number && whole.substr(at) == unit.name && *number <= INT64_MAX / unit.ms) return milliseconds(*number * unit.ms);
+    if (number && whole.substr(at) == unit.name && *number <= INT64_MAX / unit.ms)
+      return milliseconds(*number * unit.ms);
   }
   return fail(Code::kInvalidArgument, "'{}' is no duration such as 250ms, 30s, 5m, 2h or 7d", text);
 }

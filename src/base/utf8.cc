@@ -8,7 +8,7 @@ unsigned char byte(std::string_view text, size_t i) { return static_cast<unsigne
 struct Unit {
   size_t bytes;  // read, at least 1
   bool ok;
-  bool cut;      // ill-formed only because the text ends here
+  bool cut;  // ill-formed only because the text ends here
 };
 
 // Reads one character at `i` by the table of well-formed sequences (Unicode 15, table 3-7).

@@ -27,7 +27,8 @@ bool read(const toml::table& table, std::string_view key, T& out, std::string_vi
 }
 
 template <class T>
-bool read(const toml::table& table, std::string_view key, std::optional<T>& out, std::string_view path, std::string& error) {
+bool read(const toml::table& table, std::string_view key, std::optional<T>& out, std::string_view path,
+          std::string& error) {
   T value{};
   if (table.get(key) == nullptr) return true;
   if (!read(table, key, value, path, error)) return false;
@@ -35,7 +36,8 @@ bool read(const toml::table& table, std::string_view key, std::optional<T>& out,
   return true;
 }
 
-bool read(const toml::table& table, std::string_view key, std::vector<std::string>& out, std::string_view path, std::string& error) {
+bool read(const toml::table& table, std::string_view key, std::vector<std::string>& out,
+          std::string_view path, std::string& error) {
   const toml::node* node = table.get(key);
   if (node == nullptr) return true;
   const toml::array* array = node->as_array();
@@ -75,10 +77,12 @@ Result<AgentFile> parse_agent_file(std::string_view text, std::string_view path)
   const toml::table& agent = section(root, "agent");
   const toml::table& model = section(root, "agent.model");
   const toml::table& persona = section(root, "persona");
-  const bool ok = read(agent, "name", file.name, path, error) && read(agent, "description", file.description, path, error) &&
+  const bool ok = read(agent, "name", file.name, path, error) &&
+                  read(agent, "description", file.description, path, error) &&
                   read(agent, "system_prompt", file.system_prompt, path, error) &&
                   read(section(root, "agent.resources"), "system_prompt", file.system_prompt, path, error) &&
-                  read(model, "model", file.model, path, error) && read(model, "max_tokens", file.max_tokens, path, error) &&
+                  read(model, "model", file.model, path, error) &&
+                  read(model, "max_tokens", file.max_tokens, path, error) &&
                   read(model, "temperature", file.temperature, path, error) &&
                   read(section(root, "agent.capabilities"), "tools", file.tools, path, error) &&
                   read(persona, "communication_style", file.communication_style, path, error) &&
@@ -104,12 +108,14 @@ Result<std::vector<AgentFile>> load_agents(const std::string& folder) {
     Result<AgentFile> agent = parse_agent_file(text.str(), file.string());
     if (!agent) return fail(agent.error());
     if (agent->name != it->path().filename().string()) {
-      return fail(Code::kInvalidArgument, "{}: the agent's name '{}' differs from its folder's '{}'; rename one", file.string(), agent->name,
-                  it->path().filename().string());
+      return fail(Code::kInvalidArgument,
+                  "{}: the agent's name '{}' differs from its folder's '{}'; rename one", file.string(),
+                  agent->name, it->path().filename().string());
     }
     agents.push_back(std::move(*agent));
   }
-  std::sort(agents.begin(), agents.end(), [](const AgentFile& a, const AgentFile& b) { return a.name < b.name; });
+  std::sort(agents.begin(), agents.end(),
+            [](const AgentFile& a, const AgentFile& b) { return a.name < b.name; });
   return agents;
 }
 

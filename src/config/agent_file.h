@@ -17,7 +17,7 @@ struct AgentFile {
   std::string name;
   std::string description;
   std::string system_prompt;
-  std::string model;                 // "" = the default
+  std::string model;  // "" = the default
   std::optional<std::int64_t> max_tokens;
   std::optional<double> temperature;
   std::vector<std::string> tools = {"*"};

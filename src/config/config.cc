@@ -19,7 +19,9 @@ struct Found {
 
 Failure unknown_key(std::string_view where, std::string_view name) {
   const std::string_view closest = closest_key(name);
-  if (closest.empty()) return fail(Code::kInvalidArgument, "{}: there is no key '{}'; `chela config` lists them all", where, name);
+  if (closest.empty())
+    return fail(Code::kInvalidArgument, "{}: there is no key '{}'; `chela config` lists them all", where,
+                name);
   return fail(Code::kInvalidArgument, "{}: there is no key '{}'; did you mean '{}'?", where, name, closest);
 }
 
@@ -34,10 +36,12 @@ Found find(const Key& key, const Sources& sources, const std::vector<FileValue>&
   };
   if (const std::string* text = variable(env_name(key))) return {*text, Layer::kEnvironment, env_name(key)};
   for (const std::string_view foreign : key.foreign) {
-    if (const std::string* text = variable(std::string(foreign))) return {*text, Layer::kForeign, std::string(foreign)};
+    if (const std::string* text = variable(std::string(foreign)))
+      return {*text, Layer::kForeign, std::string(foreign)};
   }
   for (const FileValue& value : file) {
-    if (value.name == key.name) return {value.text, Layer::kFile, fmt::format("{}:{}", sources.file_path, value.line)};
+    if (value.name == key.name)
+      return {value.text, Layer::kFile, fmt::format("{}:{}", sources.file_path, value.line)};
   }
   if (const auto stored = sources.settings.find(std::string(key.name)); stored != sources.settings.end()) {
     return {stored->second, Layer::kSettings, "settings"};
@@ -49,12 +53,18 @@ Found find(const Key& key, const Sources& sources, const std::vector<FileValue>&
 
 std::string_view layer_name(Layer layer) {
   switch (layer) {
-    case Layer::kFlag: return "flag";
-    case Layer::kEnvironment: return "environment";
-    case Layer::kForeign: return "foreign";
-    case Layer::kFile: return "file";
-    case Layer::kSettings: return "settings";
-    case Layer::kDefault: return "default";
+    case Layer::kFlag:
+      return "flag";
+    case Layer::kEnvironment:
+      return "environment";
+    case Layer::kForeign:
+      return "foreign";
+    case Layer::kFile:
+      return "file";
+    case Layer::kSettings:
+      return "settings";
+    case Layer::kDefault:
+      return "default";
   }
   return "default";
 }
@@ -63,7 +73,8 @@ Result<Config> Config::load(const Sources& sources) {
   const Result<std::vector<FileValue>> file = read_toml(sources.file_text, sources.file_path);
   if (!file) return fail(file.error());
   for (const FileValue& value : *file) {
-    if (find_key(value.name) == nullptr) return unknown_key(fmt::format("{}:{}", sources.file_path, value.line), value.name);
+    if (find_key(value.name) == nullptr)
+      return unknown_key(fmt::format("{}:{}", sources.file_path, value.line), value.name);
   }
   for (const auto& [name, text] : sources.flags) {
     if (find_key(name) == nullptr) return unknown_key("command line", name);
@@ -76,7 +87,9 @@ Result<Config> Config::load(const Sources& sources) {
     if (known) continue;
     for (const Key& key : keys()) {
       const std::string section = env_name(key).substr(0, 6 + key.name.find('.') + 1);
-      if (name.starts_with(section)) return fail(Code::kInvalidArgument, "environment: {} sets no key; `chela config` lists them all", name);
+      if (name.starts_with(section))
+        return fail(Code::kInvalidArgument, "environment: {} sets no key; `chela config` lists them all",
+                    name);
     }
   }
 
@@ -96,13 +109,17 @@ Result<Config> Config::load(const Sources& sources) {
     values[std::string(key.name)] = {found.text, given};
     const bool hidden = key.type == Type::kSecret && !found.text.empty();
     if (hidden && found.layer != Layer::kEnvironment && found.layer != Layer::kForeign) {
-      return fail(Code::kInvalidArgument, "{}: {} is a secret and belongs into the environment only: set {}", found.origin, key.name, env_name(key));
+      return fail(Code::kInvalidArgument, "{}: {} is a secret and belongs into the environment only: set {}",
+                  found.origin, key.name, env_name(key));
     }
     if (hidden) config.secrets_.push_back(found.text);
-    const bool masked = hidden || (key.name == kHeaders && given);  // headers may carry a key, and need not come from the environment
-    config.explained_[std::string(key.name)] = {&key, masked ? std::string(kMask) : found.text, found.layer, found.origin};
+    const bool masked = hidden || (key.name == kHeaders &&
+                                   given);  // headers may carry a key, and need not come from the environment
+    config.explained_[std::string(key.name)] = {&key, masked ? std::string(kMask) : found.text, found.layer,
+                                                found.origin};
   }
-  Result<Settings> settings = build_settings([&values](std::string_view name) { return values.find(name)->second; });
+  Result<Settings> settings =
+      build_settings([&values](std::string_view name) { return values.find(name)->second; });
   if (!settings) return fail(settings.error());
   config.settings_ = std::move(*settings);
   return config;
@@ -112,7 +129,8 @@ Result<Explained> Config::explain(std::string_view key) const {
   const auto found = explained_.find(key);
   if (found != explained_.end()) return found->second;
   const std::string_view closest = closest_key(key);
-  if (closest.empty()) return fail(Code::kNotFound, "there is no key '{}'; `chela config` lists them all", key);
+  if (closest.empty())
+    return fail(Code::kNotFound, "there is no key '{}'; `chela config` lists them all", key);
   return fail(Code::kNotFound, "there is no key '{}'; did you mean '{}'?", key, closest);
 }
 

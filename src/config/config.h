@@ -23,15 +23,15 @@ struct Sources {
   std::map<std::string, std::string> environment = {};          // empty values count as not set
   std::string file_path = {};                                   // for messages
   std::string file_text = {};                                   // TOML
-  std::map<std::string, std::string> settings = {};             // key name, text; unknown names are passed over
+  std::map<std::string, std::string> settings = {};  // key name, text; unknown names are passed over
 };
 
 // A value as it won, for `chela config` and error messages.
 struct Explained {
   const Key* key = nullptr;
-  std::string value;    // secrets masked
+  std::string value;  // secrets masked
   Layer layer = Layer::kDefault;
-  std::string origin;   // "LLM_MODEL", "config.toml:12", "--port", "default"
+  std::string origin;  // "LLM_MODEL", "config.toml:12", "--port", "default"
 };
 
 // The configuration of one start. Immutable.

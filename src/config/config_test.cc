@@ -53,7 +53,8 @@ TEST(Config, ErrorsNameFileLineKeyAndWhatWasExpected) {
   EXPECT_EQ(Config::load(with_file("[gateway\n")).error().code, Code::kInvalidArgument);
   Sources sources;
   sources.environment["GATEWAY_PORT"] = "70000";
-  EXPECT_EQ(Config::load(sources).error().message, "GATEWAY_PORT: gateway.port must be a whole number from 0 to 65535, not '70000'");
+  EXPECT_EQ(Config::load(sources).error().message,
+            "GATEWAY_PORT: gateway.port must be a whole number from 0 to 65535, not '70000'");
   sources.environment = {{"CHELA_GATEWAY_PROT", "1"}};
   EXPECT_EQ(Config::load(sources).error().code, Code::kInvalidArgument);
   sources.environment = {{"CHELA_HOME", "/x"}};

@@ -71,7 +71,9 @@ TEST(Layers, SecretsComeFromTheEnvironmentOnly) {
 }
 
 TEST(Layers, EverySecretIsKnownToTheLogAlsoAnUnusedOne) {
-  const Result<Config> config = Config::load({.environment = {{"OPENAI_API_KEY", "openai-secret"}, {"LLM_BASE_URL", "http://h"}, {"LLM_API_KEY", "llm-secret"},
+  const Result<Config> config = Config::load({.environment = {{"OPENAI_API_KEY", "openai-secret"},
+                                                              {"LLM_BASE_URL", "http://h"},
+                                                              {"LLM_API_KEY", "llm-secret"},
                                                               {"GATEWAY_AUTH_TOKEN", "gateway-secret"}}});
   ASSERT_TRUE(config);
   const std::vector<std::string> secrets = config->secret_values();
@@ -81,7 +83,8 @@ TEST(Layers, EverySecretIsKnownToTheLogAlsoAnUnusedOne) {
 }
 
 TEST(Layers, HeadersAreNotShown) {
-  const Result<Config> config = Config::load({.environment = {{"LLM_EXTRA_HEADERS", "X-Key:abcdefgh"}, {"CHELA_LLM_UNIX_SOCKET", "/run/llm.sock"}}});
+  const Result<Config> config = Config::load(
+      {.environment = {{"LLM_EXTRA_HEADERS", "X-Key:abcdefgh"}, {"CHELA_LLM_UNIX_SOCKET", "/run/llm.sock"}}});
   ASSERT_TRUE(config) << config.error().text();
   EXPECT_EQ(config->explain("llm.extra_headers")->value, "[hidden]");
   EXPECT_EQ(config->secret_values(), std::vector<std::string>{"abcdefgh"});

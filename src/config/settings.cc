@@ -8,7 +8,9 @@
 namespace chela::config {
 namespace {
 
-std::chrono::milliseconds duration(const Value& value) { return parse_duration(value.text).value_or(std::chrono::milliseconds(0)); }
+std::chrono::milliseconds duration(const Value& value) {
+  return parse_duration(value.text).value_or(std::chrono::milliseconds(0));
+}
 
 Result<LlmBackend> backend(const Lookup& value) {
   const std::string name = strings::lower(value("llm.backend").text);
@@ -18,11 +20,13 @@ Result<LlmBackend> backend(const Lookup& value) {
     return LlmBackend::kLocal;
   }
   if (name == "openai" || name == "open_ai") return LlmBackend::kOpenAi;
-  if (name == "openai_compatible" || name == "openai-compatible" || name == "compatible") return LlmBackend::kOpenAiCompatible;
+  if (name == "openai_compatible" || name == "openai-compatible" || name == "compatible")
+    return LlmBackend::kOpenAiCompatible;
   if (name == "ollama") return LlmBackend::kOllama;
   if (name == "local") return LlmBackend::kLocal;
   return fail(Code::kUnsupported,
-              "llm.backend '{}' is not supported; use openai, openai_compatible, ollama or local. Most providers have an OpenAI-compatible "
+              "llm.backend '{}' is not supported; use openai, openai_compatible, ollama or local. Most "
+              "providers have an OpenAI-compatible "
               "address: set llm.backend = openai_compatible and LLM_BASE_URL",
               name);
 }
@@ -34,7 +38,8 @@ Result<std::vector<std::pair<std::string, std::string>>> headers(const Value& va
     if (colon == std::string::npos || colon == 0 || item.find_first_of("\r\n") != std::string::npos) {
       return fail(Code::kInvalidArgument, "llm.extra_headers must be Name:Value,Name:Value");
     }
-    out.emplace_back(strings::trim(std::string_view(item).substr(0, colon)), strings::trim(std::string_view(item).substr(colon + 1)));
+    out.emplace_back(strings::trim(std::string_view(item).substr(0, colon)),
+                     strings::trim(std::string_view(item).substr(colon + 1)));
   }
   return out;
 }
@@ -61,20 +66,26 @@ Result<LlmSettings> llm_settings(const Lookup& value) {
       fill("openai.base_url", "openai.model");
       if (llm.api_key.empty()) llm.api_key = value("openai.api_key").text;
       break;
-    case LlmBackend::kOllama: fill("ollama.base_url", "ollama.model"); break;
+    case LlmBackend::kOllama:
+      fill("ollama.base_url", "ollama.model");
+      break;
     case LlmBackend::kLocal:
       if (llm.model.empty()) llm.model = "local/small";
       break;
     case LlmBackend::kOpenAiCompatible:
       if (llm.base_url.empty() && value("llm.unix_socket").text.empty()) {
-        return fail(Code::kInvalidArgument, "llm.backend = openai_compatible needs llm.base_url (LLM_BASE_URL)");
+        return fail(Code::kInvalidArgument,
+                    "llm.backend = openai_compatible needs llm.base_url (LLM_BASE_URL)");
       }
-      if (llm.base_url.empty()) llm.base_url = "http://localhost";  // a socket needs a URL for its path and Host header only
+      if (llm.base_url.empty())
+        llm.base_url = "http://localhost";  // a socket needs a URL for its path and Host header only
       if (llm.model.empty()) llm.model = "default";
       break;
   }
-  if (!llm.base_url.empty() && !llm.base_url.starts_with("http://") && !llm.base_url.starts_with("https://")) {
-    return fail(Code::kInvalidArgument, "llm.base_url must begin with http:// or https://, not '{}'", llm.base_url);
+  if (!llm.base_url.empty() && !llm.base_url.starts_with("http://") &&
+      !llm.base_url.starts_with("https://")) {
+    return fail(Code::kInvalidArgument, "llm.base_url must begin with http:// or https://, not '{}'",
+                llm.base_url);
   }
   llm.base_url = without_slash(llm.base_url);
   llm.unix_socket = value("llm.unix_socket").text;
@@ -84,7 +95,8 @@ Result<LlmSettings> llm_settings(const Lookup& value) {
   llm.max_retries = static_cast<int>(int_value(value("llm.max_retries").text));
   llm.stall_timeout = duration(value("llm.stall_timeout"));
   if (const Value tokens = value("llm.max_tokens"); tokens.given) llm.max_tokens = int_value(tokens.text);
-  if (const Value temperature = value("llm.temperature"); temperature.given) llm.temperature = number_value(temperature.text);
+  if (const Value temperature = value("llm.temperature"); temperature.given)
+    llm.temperature = number_value(temperature.text);
   return llm;
 }
 
@@ -105,7 +117,9 @@ Result<Settings> build_settings(const Lookup& value) {
              .auto_approve_tools = bool_value(value("agent.auto_approve_tools").text),
              .busy = value("agent.busy").text == "queue" ? WhenBusy::kQueue : WhenBusy::kSteer,
              .context_tokens = int_value(value("agent.context_tokens").text)};
-  const auto bytes = [&](std::string_view name) { return static_cast<size_t>(bytes_value(value(name).text)); };
+  const auto bytes = [&](std::string_view name) {
+    return static_cast<size_t>(bytes_value(value(name).text));
+  };
   const auto count = [&](std::string_view name) { return static_cast<size_t>(int_value(value(name).text)); };
   s.limits = {.message_bytes = bytes("limits.message"),
               .body_bytes = bytes("limits.body"),
@@ -113,10 +127,12 @@ Result<Settings> build_settings(const Lookup& value) {
               .header_bytes = bytes("limits.headers"),
               .connections = count("limits.connections"),
               .event_subscribers = count("limits.event_subscribers")};
-  s.log = {.level = log::level_from_name(value("log.level").text).value_or(log::Level::kInfo), .file = value("log.file").text};
+  s.log = {.level = log::level_from_name(value("log.level").text).value_or(log::Level::kInfo),
+           .file = value("log.file").text};
   if (s.log.file == "off") s.log.file.clear();
   s.tools = {.timeout = duration(value("tools.timeout"))};
-  s.infer = {.idle = duration(value("infer.idle")), .threads = static_cast<int>(int_value(value("infer.threads").text))};
+  s.infer = {.idle = duration(value("infer.idle")),
+             .threads = static_cast<int>(int_value(value("infer.threads").text))};
   return s;
 }
 

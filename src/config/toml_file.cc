@@ -15,7 +15,8 @@ std::optional<std::string> scalar(const toml::node& node) {
   return std::nullopt;
 }
 
-Result<> flatten(const toml::table& table, const std::string& prefix, std::string_view path, std::vector<FileValue>& out) {
+Result<> flatten(const toml::table& table, const std::string& prefix, std::string_view path,
+                 std::vector<FileValue>& out) {
   for (const auto& [key, node] : table) {
     const std::string name = prefix + std::string(key.str());
     const int line = static_cast<int>(node.source().begin.line);
@@ -37,7 +38,9 @@ Result<> flatten(const toml::table& table, const std::string& prefix, std::strin
       good = text.has_value();
       items.push_back(text.value_or(""));
     }
-    if (!good) return fail(Code::kInvalidArgument, "{}:{}: {} is neither a text, number, true or false nor a list of such", path, line, name);
+    if (!good)
+      return fail(Code::kInvalidArgument,
+                  "{}:{}: {} is neither a text, number, true or false nor a list of such", path, line, name);
     out.push_back({name, strings::join(items, ","), line});
   }
   return {};

@@ -30,7 +30,9 @@ std::optional<double> read_number(std::string_view text) {
 
 std::optional<std::int64_t> read_bytes(std::string_view text) {
   std::int64_t unit = 1;
-  for (const auto& [name, size] : {std::pair<std::string_view, std::int64_t>{"KiB", 1024}, {"MiB", 1024 * 1024}, {"GiB", 1024 * 1024 * 1024},
+  for (const auto& [name, size] : {std::pair<std::string_view, std::int64_t>{"KiB", 1024},
+                                   {"MiB", 1024 * 1024},
+                                   {"GiB", 1024 * 1024 * 1024},
                                    {"B", 1}}) {
     if (text.ends_with(name)) {
       text = strings::trim(text.substr(0, text.size() - name.size()));
@@ -44,27 +46,33 @@ std::optional<std::int64_t> read_bytes(std::string_view text) {
 }
 
 bool in_range(const Key& key, double value) {
-  return (!key.min || value >= static_cast<double>(*key.min)) && (!key.max || value <= static_cast<double>(*key.max));
+  return (!key.min || value >= static_cast<double>(*key.min)) &&
+         (!key.max || value <= static_cast<double>(*key.max));
 }
 
 // The value as a number where the type has a range, NaN where it cannot be read.
 double measure(const Key& key, std::string_view text) {
   const auto or_nan = [](const auto& value) { return value ? static_cast<double>(*value) : std::nan(""); };
   switch (key.type) {
-    case Type::kInt: return or_nan(strings::parse_int<std::int64_t>(text));
-    case Type::kNumber: return or_nan(read_number(text));
-    case Type::kBytes: return or_nan(read_bytes(text));
+    case Type::kInt:
+      return or_nan(strings::parse_int<std::int64_t>(text));
+    case Type::kNumber:
+      return or_nan(read_number(text));
+    case Type::kBytes:
+      return or_nan(read_bytes(text));
     case Type::kDuration: {
       const Result<std::chrono::milliseconds> duration = parse_duration(text);
       return duration ? static_cast<double>(duration->count()) : std::nan("");
     }
-    default: return 0;
+    default:
+      return 0;
   }
 }
 
 std::string range_text(const Key& key) {
   const auto show = [&key](std::int64_t value) {
-    return key.type == Type::kDuration ? format_duration(std::chrono::milliseconds(value)) : std::to_string(value);
+    return key.type == Type::kDuration ? format_duration(std::chrono::milliseconds(value))
+                                       : std::to_string(value);
   };
   if (key.min && key.max) return fmt::format(" from {} to {}", show(*key.min), show(*key.max));
   return {};
@@ -83,8 +91,12 @@ std::string expected_text(const Key& key) {
 Result<> check_value(const Key& key, std::string_view text) {
   bool good = text.find('\0') == std::string_view::npos;
   switch (key.type) {
-    case Type::kBool: good = read_bool(text).has_value(); break;
-    case Type::kChoice: good = std::find(key.choices.begin(), key.choices.end(), text) != key.choices.end(); break;
+    case Type::kBool:
+      good = read_bool(text).has_value();
+      break;
+    case Type::kChoice:
+      good = std::find(key.choices.begin(), key.choices.end(), text) != key.choices.end();
+      break;
     case Type::kInt:
     case Type::kNumber:
     case Type::kBytes:
@@ -95,14 +107,18 @@ Result<> check_value(const Key& key, std::string_view text) {
     }
     case Type::kSecret:
       if (text.starts_with("secret:")) {
-        return fail(Code::kUnsupported, "{} = {}: there is no vault yet; set the environment variable {} instead", key.name, text, env_name(key));
+        return fail(Code::kUnsupported,
+                    "{} = {}: there is no vault yet; set the environment variable {} instead", key.name, text,
+                    env_name(key));
       }
       break;
     case Type::kString:
-    case Type::kList: break;
+    case Type::kList:
+      break;
   }
   if (good) return {};
-  if (key.type == Type::kSecret) return fail(Code::kInvalidArgument, "{} must be {}", key.name, expected_text(key));
+  if (key.type == Type::kSecret)
+    return fail(Code::kInvalidArgument, "{} must be {}", key.name, expected_text(key));
   return fail(Code::kInvalidArgument, "{} must be {}, not '{}'", key.name, expected_text(key), text);
 }
 

@@ -5,7 +5,9 @@
 namespace chela::crypto {
 namespace {
 
-const unsigned char* data_of(std::string_view bytes) { return reinterpret_cast<const unsigned char*>(bytes.data()); }
+const unsigned char* data_of(std::string_view bytes) {
+  return reinterpret_cast<const unsigned char*>(bytes.data());
+}
 unsigned char* data_of(std::string& bytes) { return reinterpret_cast<unsigned char*>(bytes.data()); }
 
 }  // namespace

@@ -10,7 +10,8 @@
 namespace chela::hooks {
 namespace {
 
-constexpr std::array<std::string_view, 6> kNames{"beforeInbound", "beforeToolCall", "beforeOutbound", "onSessionStart", "onSessionEnd", "transformResponse"};
+constexpr std::array<std::string_view, 6> kNames{"beforeInbound",  "beforeToolCall", "beforeOutbound",
+                                                 "onSessionStart", "onSessionEnd",   "transformResponse"};
 
 using Answer = runtime::Completion<Result<Verdict>>;
 
@@ -33,9 +34,10 @@ std::optional<Point> point_from_name(std::string_view name) {
 
 void Chain::add(Registration registration) {
   remove(registration.name);
-  const auto behind = std::upper_bound(hooks_.begin(), hooks_.end(), registration, [](const Registration& a, const Registration& b) {
-    return std::tie(a.priority, a.name) < std::tie(b.priority, b.name);
-  });
+  const auto behind = std::upper_bound(hooks_.begin(), hooks_.end(), registration,
+                                       [](const Registration& a, const Registration& b) {
+                                         return std::tie(a.priority, a.name) < std::tie(b.priority, b.name);
+                                       });
   hooks_.insert(behind, std::move(registration));
 }
 
@@ -60,12 +62,15 @@ Task<Outcome> Chain::run(Point point, Event event, std::stop_token stop) {
     runtime::StopScope scope(loop_, stop, loop_.clock().steady() + each.timeout);
     const Answer answer(loop_);
     // A hook that does not heed its stop token is not waited for; what it says later is dropped.
-    const std::stop_callback on_stop(scope.token(), [&answer, &scope, &each] { answer.resolve(fail(scope.reason("the hook " + each.name))); });
+    const std::stop_callback on_stop(scope.token(), [&answer, &scope, &each] {
+      answer.resolve(fail(scope.reason("the hook " + each.name)));
+    });
     running_.spawn(run_one(each.hook, point, event, scope.token(), answer));
     const Result<Verdict> verdict = co_await answer;
     if (!verdict) {
       if (stop.stop_requested()) break;
-      log::warn("hooks", "a hook failed", {{"hook", each.name}, {"point", point_name(point)}, {"error", verdict.error().text()}});
+      log::warn("hooks", "a hook failed",
+                {{"hook", each.name}, {"point", point_name(point)}, {"error", verdict.error().text()}});
       if (each.on_failure == OnFailure::kClosed && changes_allowed(point)) {
         co_return Outcome{.rejected = fmt::format("the hook {} failed", each.name), .content = original};
       }

@@ -14,7 +14,14 @@
 
 namespace chela::hooks {
 
-enum class Point { kBeforeInbound, kBeforeToolCall, kBeforeOutbound, kOnSessionStart, kOnSessionEnd, kTransformResponse };
+enum class Point {
+  kBeforeInbound,
+  kBeforeToolCall,
+  kBeforeOutbound,
+  kOnSessionStart,
+  kOnSessionEnd,
+  kTransformResponse
+};
 
 std::string_view point_name(Point point);  // "beforeInbound"
 std::optional<Point> point_from_name(std::string_view name);
@@ -27,7 +34,8 @@ struct Event {
   std::string session_id = {};
   std::string tool_name = {};
   std::string context = {};  // of a tool call: "chat" or "job:<id>"
-  std::string content = {};  // what a hook may change: the message, the reply, the JSON text of a tool's parameters
+  std::string content =
+      {};  // what a hook may change: the message, the reply, the JSON text of a tool's parameters
 };
 
 // What one hook says.
@@ -49,7 +57,7 @@ inline constexpr int kDefaultPriority = 100;
 struct Registration {
   std::string name;
   std::vector<Point> points;
-  int priority = kDefaultPriority;                      // lower runs first; equals by name
+  int priority = kDefaultPriority;  // lower runs first; equals by name
   std::chrono::milliseconds timeout = std::chrono::seconds(5);
   OnFailure on_failure = OnFailure::kOpen;
   std::shared_ptr<Hook> hook;
@@ -57,9 +65,9 @@ struct Registration {
 
 // What all hooks of a point say together.
 struct Outcome {
-  std::optional<std::string> rejected = std::nullopt;   // the reason; nobody after the rejecting hook ran
-  std::string content = {};                             // after all changes
-  bool modified = false;                                // content differs from the event's
+  std::optional<std::string> rejected = std::nullopt;  // the reason; nobody after the rejecting hook ran
+  std::string content = {};                            // after all changes
+  bool modified = false;                               // content differs from the event's
 };
 
 // The hooks of one engine. Callers call run() at each point; with no hooks it passes through. Loop thread only. Its owner awaits
@@ -70,7 +78,8 @@ class Chain {
 
   void add(Registration registration);  // replaces the one of the same name
   bool remove(std::string_view name);
-  bool any(Point point) const;          // while true, deltas of a reply are withheld (transformResponse, beforeOutbound)
+  bool any(
+      Point point) const;  // while true, deltas of a reply are withheld (transformResponse, beforeOutbound)
 
   // At onSessionStart and onSessionEnd nothing can be changed or rejected. A stop passes the event on unchanged.
   Task<Outcome> run(Point point, Event event, std::stop_token stop);
@@ -79,7 +88,7 @@ class Chain {
  private:
   runtime::EventLoop& loop_;
   runtime::TaskGroup running_;
-  std::vector<Registration> hooks_;     // in running order
+  std::vector<Registration> hooks_;  // in running order
 };
 
 }  // namespace chela::hooks

@@ -37,9 +37,14 @@ class Scripted final : public Hook {
 
 class ChainTest : public ::testing::Test {
  protected:
-  std::shared_ptr<Scripted> add(std::string name, std::string word, int priority = kDefaultPriority, OnFailure on_failure = OnFailure::kOpen) {
+  std::shared_ptr<Scripted> add(std::string name, std::string word, int priority = kDefaultPriority,
+                                OnFailure on_failure = OnFailure::kOpen) {
     auto hook = std::make_shared<Scripted>(loop, std::move(word));
-    chain.add({.name = std::move(name), .points = {Point::kBeforeInbound, Point::kOnSessionStart}, .priority = priority, .on_failure = on_failure, .hook = hook});
+    chain.add({.name = std::move(name),
+               .points = {Point::kBeforeInbound, Point::kOnSessionStart},
+               .priority = priority,
+               .on_failure = on_failure,
+               .hook = hook});
     return hook;
   }
   Outcome run(Point point = Point::kBeforeInbound, std::stop_token stop = {}) {

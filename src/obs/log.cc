@@ -50,7 +50,9 @@ void put(spdlog::sinks::sink& sink, const std::string& text) {
 
 UnixMs system_time() {
   // The only reader of the system clock beside runtime::Clock: a log line belongs to no engine and so to no clock.
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
 }  // namespace
@@ -69,7 +71,8 @@ Result<> start(const Options& options) {
   std::shared_ptr<spdlog::sinks::sink> terminal;
   try {
     if (!options.file.empty() && options.file_level != Level::kOff) {
-      file = std::make_shared<spdlog::sinks::rotating_file_sink_mt>(options.file, kMaxLogFileBytes, kMaxLogFiles - 1);
+      file = std::make_shared<spdlog::sinks::rotating_file_sink_mt>(options.file, kMaxLogFileBytes,
+                                                                    kMaxLogFiles - 1);
       file->set_pattern("%v");
     }
     if (options.terminal_level != Level::kOff) {
@@ -108,7 +111,8 @@ void write(Level level, std::string_view target, std::string_view message, Field
   if (level >= Level::kOff) return;
   Sinks& all = sinks();
   const std::shared_lock lock(all.mutex);
-  const Line line{.time = system_time(), .level = level, .target = target, .message = message, .fields = fields};
+  const Line line{
+      .time = system_time(), .level = level, .target = target, .message = message, .fields = fields};
   if (all.file && level >= all.file_level) put(*all.file, json_line(line, all.redaction));
   if (all.terminal && level >= all.terminal_level) put(*all.terminal, people_line(line, all.redaction));
 }

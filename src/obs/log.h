@@ -19,7 +19,7 @@ namespace chela::log {
 
 enum class Level { kTrace, kDebug, kInfo, kWarn, kError, kOff };
 
-std::string_view level_name(Level level);                        // "info"
+std::string_view level_name(Level level);  // "info"
 std::optional<Level> level_from_name(std::string_view name);
 
 // A detail of a line. The keys thread, turn and trace become members of the line, all others members of its "fields".
@@ -44,9 +44,9 @@ struct Field {
 using Fields = std::initializer_list<Field>;
 
 struct Options {
-  std::string file;                        // "" writes none; the directory exists
+  std::string file;  // "" writes none; the directory exists
   Level file_level = Level::kInfo;
-  Level terminal_level = Level::kOff;      // what stderr shows; the caller knows whether it is a terminal
+  Level terminal_level = Level::kOff;  // what stderr shows; the caller knows whether it is a terminal
 };
 
 // Opens the sinks; until then lines are dropped. Again: replaces them.
@@ -70,10 +70,20 @@ inline bool enabled(Level level) { return level >= detail::lowest.load(std::memo
 inline void write(Level level, std::string_view target, std::string_view message, Fields fields = {}) {
   if (enabled(level)) detail::write(level, target, message, fields);
 }
-inline void trace(std::string_view target, std::string_view message, Fields fields = {}) { write(Level::kTrace, target, message, fields); }
-inline void debug(std::string_view target, std::string_view message, Fields fields = {}) { write(Level::kDebug, target, message, fields); }
-inline void info(std::string_view target, std::string_view message, Fields fields = {}) { write(Level::kInfo, target, message, fields); }
-inline void warn(std::string_view target, std::string_view message, Fields fields = {}) { write(Level::kWarn, target, message, fields); }
-inline void error(std::string_view target, std::string_view message, Fields fields = {}) { write(Level::kError, target, message, fields); }
+inline void trace(std::string_view target, std::string_view message, Fields fields = {}) {
+  write(Level::kTrace, target, message, fields);
+}
+inline void debug(std::string_view target, std::string_view message, Fields fields = {}) {
+  write(Level::kDebug, target, message, fields);
+}
+inline void info(std::string_view target, std::string_view message, Fields fields = {}) {
+  write(Level::kInfo, target, message, fields);
+}
+inline void warn(std::string_view target, std::string_view message, Fields fields = {}) {
+  write(Level::kWarn, target, message, fields);
+}
+inline void error(std::string_view target, std::string_view message, Fields fields = {}) {
+  write(Level::kError, target, message, fields);
+}
 
 }  // namespace chela::log

@@ -24,8 +24,10 @@ json::Value value_of(const Field& field, const Redaction& redaction) {
 std::string printable(std::string_view text) {
   std::string out;
   for (const char c : utf8::sanitize(text)) {
-    if (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f) out += c;
-    else out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    if (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f)
+      out += c;
+    else
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
   }
   return out;
 }
@@ -38,15 +40,17 @@ std::string json_line(const Line& line, const Redaction& redaction) {
                                          {"target", line.target},
                                          {"msg", redaction.apply(line.message)}});
   json::Value fields = json::Value::object();
-  for (const Field& field : line.fields) (is_member(field.key) ? out : fields).set(std::string(field.key), value_of(field, redaction));
+  for (const Field& field : line.fields)
+    (is_member(field.key) ? out : fields).set(std::string(field.key), value_of(field, redaction));
   if (!fields.as_object()->empty()) out.set("fields", std::move(fields));
   return json::write(out);
 }
 
 std::string people_line(const Line& line, const Redaction& redaction) {
   const CivilTime at = to_civil(line.time);
-  std::string out = fmt::format("{:02}:{:02}:{:02}.{:03} {:<5} {}: {}", at.hour, at.minute, at.second, at.millisecond, level_name(line.level),
-                                line.target, printable(redaction.apply(line.message)));
+  std::string out =
+      fmt::format("{:02}:{:02}:{:02}.{:03} {:<5} {}: {}", at.hour, at.minute, at.second, at.millisecond,
+                  level_name(line.level), line.target, printable(redaction.apply(line.message)));
   for (const Field& field : line.fields) {
     const json::Value value = value_of(field, redaction);
     const std::string* text = value.as_string();

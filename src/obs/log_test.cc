@@ -39,7 +39,8 @@ class LogFile : public ::testing::Test {
 TEST_F(LogFile, WritesOneJsonObjectALine) {
   ASSERT_TRUE(start({.file = path(), .file_level = Level::kDebug}));
   trace("t", "not this");
-  info("gateway", "two\nlines", {{"port", 3000}, {"thread", "T1"}, {"ok", true}, {"ratio", 0.5}, {"bytes", "\xff"}});
+  info("gateway", "two\nlines",
+       {{"port", 3000}, {"thread", "T1"}, {"ok", true}, {"ratio", 0.5}, {"bytes", "\xff"}});
   error("store", "bad");
   const std::vector<json::Value> all = lines();
   ASSERT_EQ(all.size(), 2u);
@@ -48,7 +49,8 @@ TEST_F(LogFile, WritesOneJsonObjectALine) {
   EXPECT_EQ(all[0].string_or("msg"), "two\nlines");
   EXPECT_EQ(all[0].string_or("thread"), "T1");
   EXPECT_TRUE(parse_rfc3339(all[0].string_or("ts")));
-  EXPECT_EQ(*all[0].find("fields"), json::parse("{\"port\":3000,\"ok\":true,\"ratio\":0.5,\"bytes\":\"\uFFFD\"}").value());
+  EXPECT_EQ(*all[0].find("fields"),
+            json::parse("{\"port\":3000,\"ok\":true,\"ratio\":0.5,\"bytes\":\"\uFFFD\"}").value());
   EXPECT_EQ(all[1].find("fields"), nullptr);
 }
 
@@ -116,12 +118,18 @@ TEST_F(LogFile, SaysWhenTheFileCannotBeOpened) {
 
 TEST(PeopleLine, IsReadableAndCannotBeForged) {
   const Redaction none;
-  const Line line{.time = 1'767'225'601'250, .level = Level::kWarn, .target = "gateway", .message = "slow\n\x1b[2J", .fields = {{"thread", "t7"}, {"ms", 20}, {"why", "a b"}}};
-  EXPECT_EQ(people_line(line, none), "00:00:01.250 warn  gateway: slow\\x0a\\x1b[2J thread=t7 ms=20 why=\"a b\"");
+  const Line line{.time = 1'767'225'601'250,
+                  .level = Level::kWarn,
+                  .target = "gateway",
+                  .message = "slow\n\x1b[2J",
+                  .fields = {{"thread", "t7"}, {"ms", 20}, {"why", "a b"}}};
+  EXPECT_EQ(people_line(line, none),
+            "00:00:01.250 warn  gateway: slow\\x0a\\x1b[2J thread=t7 ms=20 why=\"a b\"");
 }
 
 TEST(Level, NamesGoBothWays) {
-  for (const Level level : {Level::kTrace, Level::kDebug, Level::kInfo, Level::kWarn, Level::kError, Level::kOff}) {
+  for (const Level level :
+       {Level::kTrace, Level::kDebug, Level::kInfo, Level::kWarn, Level::kError, Level::kOff}) {
     EXPECT_EQ(level_from_name(level_name(level)), level);
   }
   EXPECT_FALSE(level_from_name("verbose"));

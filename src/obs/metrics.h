@@ -41,7 +41,9 @@ class Histogram {
   const std::vector<double>& bounds() const { return bounds_; }
   std::uint64_t count() const;
   double sum() const { return sum_.value(); }
-  std::uint64_t bucket(size_t index) const { return buckets_[index].value(); }  // not cumulative; the last is above all bounds
+  std::uint64_t bucket(size_t index) const {
+    return buckets_[index].value();
+  }  // not cumulative; the last is above all bounds
 
  private:
   std::vector<double> bounds_;
@@ -76,7 +78,8 @@ class Metrics {
   using Families = std::map<std::string, Family<M>, std::less<>>;
 
   template <class M, class Make>
-  M& series(Families<M>& families, std::string_view name, std::string_view help, Labels labels, const Make& make);
+  M& series(Families<M>& families, std::string_view name, std::string_view help, Labels labels,
+            const Make& make);
 
   mutable std::mutex mutex_;
   Families<Counter> counters_;

@@ -43,7 +43,8 @@ TEST(Metrics, LabelOrderMakesNoNewSeries) {
 
 TEST(Metrics, SeriesAreBounded) {
   Metrics metrics;
-  for (size_t i = 0; i < kMaxMetricSeries + 10; ++i) metrics.counter("c", "h", {{"user", std::to_string(i)}}).add();
+  for (size_t i = 0; i < kMaxMetricSeries + 10; ++i)
+    metrics.counter("c", "h", {{"user", std::to_string(i)}}).add();
   EXPECT_EQ(metrics.counter("c", "h", {{"user", "other"}}).value(), 10u);
   EXPECT_EQ(metrics.counter("c", "h", {{"user", "0"}}).value(), 1u);
 }

@@ -29,7 +29,8 @@ Result<> check_text(std::string_view name, std::string_view text) {
 Result<Value> merge_input(const Operation& operation, const Params& path, const Params& query, Value body) {
   if (body.is_null()) body = Value::object();
   if (!body.is_object()) {
-    return fail(Code::kInvalidArgument, "the body is a JSON {}; {} expects an object", body.type_name(), operation.id);
+    return fail(Code::kInvalidArgument, "the body is a JSON {}; {} expects an object", body.type_name(),
+                operation.id);
   }
   for (const Params* each : {&path, &query}) {
     for (const auto& [name, text] : *each) {

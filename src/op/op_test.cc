@@ -14,11 +14,17 @@ Task<Result<Value>> echo(CallContext, Value args) { co_return args; }
 
 Value parsed(std::string_view text) { return json::parse(text).value(); }
 
-Operation operation(std::string id, std::string method, std::string path,
-                    std::string_view in = R"({"type":"object","properties":{"id":{"type":"string"},"n":{"type":"integer","default":3},
+Operation operation(
+    std::string id, std::string method, std::string path,
+    std::string_view in =
+        R"({"type":"object","properties":{"id":{"type":"string"},"n":{"type":"integer","default":3},
                       "tags":{"type":"array","items":{"type":"string"}},"flag":{"type":"boolean"}},"additionalProperties":false})") {
-  return Operation{.id = std::move(id), .help = "Help.", .in = parsed(in), .permission = "jobs:read",
-                   .routes = {Route{.method = std::move(method), .path = std::move(path)}}, .handler = ValueHandler(echo)};
+  return Operation{.id = std::move(id),
+                   .help = "Help.",
+                   .in = parsed(in),
+                   .permission = "jobs:read",
+                   .routes = {Route{.method = std::move(method), .path = std::move(path)}},
+                   .handler = ValueHandler(echo)};
 }
 
 TEST(Principal, PermissionsHaveWildcards) {
@@ -47,12 +53,14 @@ TEST(Registry, FindsRoutesAndTellsWrongMethodFromNothing) {
   EXPECT_EQ(got.operation->id, "job::get");
   EXPECT_EQ(got.params, (Params{{"id", "a/b c%"}}));
   EXPECT_EQ(registry.match(Surface::kGateway, "GET", "/api/jobs/summary").operation->id, "job::summary");
-  EXPECT_EQ(registry.match(Surface::kGateway, "POST", "/api/jobs/summary/cancel").operation->id, "job::cancel");
+  EXPECT_EQ(registry.match(Surface::kGateway, "POST", "/api/jobs/summary/cancel").operation->id,
+            "job::cancel");
 
   const Match wrong = registry.match(Surface::kGateway, "PUT", "/api/jobs/7");
   EXPECT_FALSE(wrong);
   EXPECT_EQ(wrong.allowed, (std::vector<std::string>{"DELETE", "GET"}));
-  for (const std::string_view nowhere : {"/api/jobs", "/api/jobs/", "/api/jobs/7/", "/api/jobs//cancel", "api/jobs/7", "", "/"}) {
+  for (const std::string_view nowhere :
+       {"/api/jobs", "/api/jobs/", "/api/jobs/7/", "/api/jobs//cancel", "api/jobs/7", "", "/"}) {
     const Match none = registry.match(Surface::kGateway, "GET", nowhere);
     EXPECT_FALSE(none) << nowhere;
     EXPECT_TRUE(none.allowed.empty()) << nowhere;
@@ -73,7 +81,8 @@ TEST(Registry, RefusesWhatExistsOrIsWrong) {
   EXPECT_EQ(registry.add(operation("c", "GET", "/x/{unknown}")).error().code, Code::kInvalidArgument);
   EXPECT_EQ(registry.add(operation("c", "GET", "/x/a{id}")).error().code, Code::kInvalidArgument);
   EXPECT_EQ(registry.add(operation("c", "GET", "/{id}/{id}")).error().code, Code::kInvalidArgument);
-  EXPECT_EQ(registry.add(operation("c", "GET", "/c", R"({"type":"wrong"})")).error().code, Code::kInvalidArgument);
+  EXPECT_EQ(registry.add(operation("c", "GET", "/c", R"({"type":"wrong"})")).error().code,
+            Code::kInvalidArgument);
   Operation events = operation("c", "GET", "/c");
   events.kind = Kind::kEvents;
   EXPECT_EQ(registry.add(events).error().code, Code::kInvalidArgument);
@@ -85,8 +94,9 @@ TEST(Registry, RefusesWhatExistsOrIsWrong) {
 
 TEST(Input, MergesPathQueryAndBodyWithTypes) {
   const Operation op = operation("a", "POST", "/x/{id}");
-  const Result<Value> merged = merge_input(op, {{"id", "7"}}, {{"n", "5"}, {"tags", "a"}, {"tags", "b"}, {"flag", "true"}, {"other", "1"}},
-                                           parsed(R"({"id":"body","n":1,"flag":false})"));
+  const Result<Value> merged = merge_input(
+      op, {{"id", "7"}}, {{"n", "5"}, {"tags", "a"}, {"tags", "b"}, {"flag", "true"}, {"other", "1"}},
+      parsed(R"({"id":"body","n":1,"flag":false})"));
   ASSERT_TRUE(merged);
   EXPECT_EQ(*merged, parsed(R"({"id":"7","n":5,"flag":true,"tags":["a","b"],"other":"1"})"));
   EXPECT_EQ(merge_input(op, {}, {}, Value{}).value(), Value::object());
@@ -98,7 +108,9 @@ TEST(Input, MergesPathQueryAndBodyWithTypes) {
 TEST(Input, TextOfAnyIntegerComesBackFromTheQuery) {
   const Operation op = operation("a", "GET", "/x/{id}");
   rc::check("query integers", [&](std::int64_t n, const std::string& id) {
-    const std::string clean = json::parse(json::write(Value(id))).value().as_string() ? *json::parse(json::write(Value(id))).value().as_string() : "";
+    const std::string clean = json::parse(json::write(Value(id))).value().as_string()
+                                  ? *json::parse(json::write(Value(id))).value().as_string()
+                                  : "";
     const Value merged = merge_input(op, {{"id", clean}}, {{"n", std::to_string(n)}}, Value{}).value();
     RC_ASSERT(merged.int_or("n", n - 1) == n);
     RC_ASSERT(merged.string_or("id") == clean);
@@ -131,12 +143,14 @@ TEST(Handler, IsCalledThroughTheOperation) {
 
 TEST(OpenApi, DescribesEveryRoute) {
   Registry registry;
-  Operation cancel = operation("job::cancel", "POST", "/api/jobs/{id}/cancel",
-                               R"({"type":"object","properties":{"id":{"type":"string"},"why":{"type":"string"}},"required":["id","why"]})");
+  Operation cancel = operation(
+      "job::cancel", "POST", "/api/jobs/{id}/cancel",
+      R"({"type":"object","properties":{"id":{"type":"string"},"why":{"type":"string"}},"required":["id","why"]})");
   cancel.routes.front().status = 202;
   cancel.routes.push_back(Route{.method = "DELETE", .path = "/api/jobs/{id}"});
   ASSERT_TRUE(registry.add(cancel));
-  Operation list = operation("job::list", "GET", "/api/jobs", R"({"properties":{"limit":{"type":"integer","description":"How many."}}})");
+  Operation list = operation("job::list", "GET", "/api/jobs",
+                             R"({"properties":{"limit":{"type":"integer","description":"How many."}}})");
   list.permission = "";
   ASSERT_TRUE(registry.add(list));
   Operation hidden = operation("job::bus", "GET", "/bus");
@@ -149,17 +163,21 @@ TEST(OpenApi, DescribesEveryRoute) {
   EXPECT_EQ(paths.as_object()->size(), 3u);
   const Value& post = *paths.find("/api/jobs/{id}/cancel")->find("post");
   EXPECT_EQ(post.string_or("operationId"), "job::cancel");
-  EXPECT_EQ(*post.find("parameters"), parsed(R"([{"name":"id","in":"path","required":true,"schema":{"type":"string"}}])"));
+  EXPECT_EQ(*post.find("parameters"),
+            parsed(R"([{"name":"id","in":"path","required":true,"schema":{"type":"string"}}])"));
   const Value& body = *post.find("requestBody")->find("content")->find("application/json")->find("schema");
   EXPECT_EQ(body, parsed(R"({"type":"object","properties":{"why":{"type":"string"}},"required":["why"]})"));
   EXPECT_NE(post.find("responses")->find("202"), nullptr);
   EXPECT_EQ(post.string_or("x-permission"), "jobs:read");
   const Value& get = *paths.find("/api/jobs")->find("get");
-  EXPECT_EQ(*get.find("parameters"),
-            parsed(R"([{"name":"limit","in":"query","required":false,"description":"How many.","schema":{"type":"integer","description":"How many."}}])"));
+  EXPECT_EQ(
+      *get.find("parameters"),
+      parsed(
+          R"([{"name":"limit","in":"query","required":false,"description":"How many.","schema":{"type":"integer","description":"How many."}}])"));
   EXPECT_EQ(*get.find("security"), Value::array());
   EXPECT_EQ(get.find("requestBody"), nullptr);
-  EXPECT_EQ(paths.find("/api/jobs/{id}")->find("delete")->string_or("operationId"), "job::cancel DELETE /api/jobs/{id}");
+  EXPECT_EQ(paths.find("/api/jobs/{id}")->find("delete")->string_or("operationId"),
+            "job::cancel DELETE /api/jobs/{id}");
 }
 
 }  // namespace

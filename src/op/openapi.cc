@@ -6,7 +6,9 @@ namespace {
 
 using json::Value;
 
-bool in_path(const Route& route, std::string_view name) { return route.path.find(fmt::format("{{{}}}", name)) != std::string::npos; }
+bool in_path(const Route& route, std::string_view name) {
+  return route.path.find(fmt::format("{{{}}}", name)) != std::string::npos;
+}
 
 bool has_body(std::string_view method) { return method == "POST" || method == "PUT" || method == "PATCH"; }
 
@@ -52,14 +54,21 @@ void describe_input(const Operation& operation, const Route& route, Value& out) 
   body.as_object()->erase("required");
   const bool any = !required.as_array()->empty();
   if (any) body.set("required", std::move(required));
-  out.set("requestBody", Value::object({{"required", any}, {"content", Value::object({{"application/json", Value::object({{"schema", std::move(body)}})}})}}));
+  out.set(
+      "requestBody",
+      Value::object({{"required", any},
+                     {"content",
+                      Value::object({{"application/json", Value::object({{"schema", std::move(body)}})}})}}));
 }
 
 std::string_view content_type(Kind kind) {
   switch (kind) {
-    case Kind::kValue: return "application/json";
-    case Kind::kEvents: return "text/event-stream";
-    case Kind::kBytes: return "application/octet-stream";
+    case Kind::kValue:
+      return "application/json";
+    case Kind::kEvents:
+      return "text/event-stream";
+    case Kind::kBytes:
+      return "application/octet-stream";
   }
   return "";
 }
@@ -67,12 +76,19 @@ std::string_view content_type(Kind kind) {
 Value describe(const Operation& operation, const Route& route) {
   Value out = Value::object({{"operationId", operation.id}, {"summary", operation.help}});
   describe_input(operation, route, out);
-  const Value content = Value::object({{std::string(content_type(operation.kind)), Value::object({{"schema", operation.out}})}});
-  Value responses = Value::object({{std::to_string(route.status), Value::object({{"description", "success"}, {"content", content}})}});
-  const std::string_view error = route.envelope == Envelope::kChela ? "Error" : route.envelope == Envelope::kOpenAi ? "OpenAiError" : "AnthropicError";
+  const Value content = Value::object(
+      {{std::string(content_type(operation.kind)), Value::object({{"schema", operation.out}})}});
+  Value responses = Value::object(
+      {{std::to_string(route.status), Value::object({{"description", "success"}, {"content", content}})}});
+  const std::string_view error = route.envelope == Envelope::kChela    ? "Error"
+                                 : route.envelope == Envelope::kOpenAi ? "OpenAiError"
+                                                                       : "AnthropicError";
   const Value reference = Value::object({{"$ref", fmt::format("#/components/schemas/{}", error)}});
-  responses.set("default", Value::object({{"description", "an error"},
-                                          {"content", Value::object({{"application/json", Value::object({{"schema", reference}})}})}}));
+  responses.set(
+      "default",
+      Value::object(
+          {{"description", "an error"},
+           {"content", Value::object({{"application/json", Value::object({{"schema", reference}})}})}}));
   out.set("responses", std::move(responses));
   if (operation.permission.empty()) {
     out.set("security", Value::array());
@@ -84,7 +100,9 @@ Value describe(const Operation& operation, const Route& route) {
 
 Value error_schema(std::initializer_list<json::Member> properties) {
   Value text = Value::object({{"type", "object"}, {"properties", json::Object(properties)}});
-  return Value::object({{"type", "object"}, {"required", Value::array({"error"})}, {"properties", Value::object({{"error", std::move(text)}})}});
+  return Value::object({{"type", "object"},
+                        {"required", Value::array({"error"})},
+                        {"properties", Value::object({{"error", std::move(text)}})}});
 }
 
 }  // namespace
@@ -99,14 +117,20 @@ Value openapi(const Registry& registry, Surface surface, std::string_view title,
       if (!path) path = &paths.set(route.path, Value::object());
       Value described = describe(*operation, route);
       // An operation with several routes has one id each: the document wants them unique.
-      if (&route != &operation->routes.front()) described.set("operationId", fmt::format("{} {} {}", operation->id, route.method, route.path));
+      if (&route != &operation->routes.front())
+        described.set("operationId", fmt::format("{} {} {}", operation->id, route.method, route.path));
       path->set(strings::lower(route.method), std::move(described));
     }
   }
   Value schemas = Value::object();
-  schemas.set("Error", error_schema({{"code", text}, {"message", text}, {"context", Value::object({{"type", "object"}})},
+  schemas.set("Error", error_schema({{"code", text},
+                                     {"message", text},
+                                     {"context", Value::object({{"type", "object"}})},
                                      {"retry_after_ms", Value::object({{"type", "integer"}})}}));
-  schemas.set("OpenAiError", error_schema({{"message", text}, {"type", text}, {"param", Value::object()}, {"code", Value::object()}}));
+  schemas.set(
+      "OpenAiError",
+      error_schema(
+          {{"message", text}, {"type", text}, {"param", Value::object()}, {"code", Value::object()}}));
   schemas.set("AnthropicError", error_schema({{"type", text}, {"message", text}}));
   const Value bearer = Value::object({{"type", "http"}, {"scheme", "bearer"}});
   return Value::object({
@@ -114,7 +138,8 @@ Value openapi(const Registry& registry, Surface surface, std::string_view title,
       {"info", Value::object({{"title", title}, {"version", version}})},
       {"security", Value::array({Value::object({{"bearer", Value::array()}})})},
       {"paths", std::move(paths)},
-      {"components", Value::object({{"schemas", std::move(schemas)}, {"securitySchemes", Value::object({{"bearer", bearer}})}})},
+      {"components", Value::object({{"schemas", std::move(schemas)},
+                                    {"securitySchemes", Value::object({{"bearer", bearer}})}})},
   });
 }
 

@@ -7,7 +7,8 @@ namespace chela::op {
 bool Principal::allows(std::string_view permission) const {
   if (permissions.contains("*") || permissions.contains(permission)) return true;
   // "tools:shell:run" is covered by "tools:*" and "tools:shell:*".
-  for (size_t colon = permission.find(':'); colon != std::string_view::npos; colon = permission.find(':', colon + 1)) {
+  for (size_t colon = permission.find(':'); colon != std::string_view::npos;
+       colon = permission.find(':', colon + 1)) {
     if (permissions.contains(std::string(permission.substr(0, colon + 1)) + "*")) return true;
   }
   return false;
@@ -20,9 +21,10 @@ std::string_view CallContext::header(std::string_view name) const {
 
 Result<json::Value> prepare(const Operation& operation, const Principal& principal, json::Value args) {
   if (!operation.permission.empty() && !principal.allows(operation.permission)) {
-    return fail(Error{.code = Code::kPermissionDenied,
-                      .message = fmt::format("{} needs the permission {}", operation.id, operation.permission)}
-                    .with("permission", operation.permission));
+    return fail(
+        Error{.code = Code::kPermissionDenied,
+              .message = fmt::format("{} needs the permission {}", operation.id, operation.permission)}
+            .with("permission", operation.permission));
   }
   if (args.is_null()) args = json::Value::object();
   schema::apply_defaults(operation.in, args);

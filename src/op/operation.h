@@ -26,24 +26,24 @@ enum class Envelope { kChela, kOpenAi, kAnthropic };
 
 struct Route {
   Surface surface = Surface::kGateway;
-  std::string method;                     // "POST"
-  std::string path;                       // "/api/jobs/{id}": a {name} takes one segment
+  std::string method;  // "POST"
+  std::string path;    // "/api/jobs/{id}": a {name} takes one segment
   Envelope envelope = Envelope::kChela;
-  int status = 200;                       // of a success
+  int status = 200;  // of a success
 };
 
 // One call, whatever it came in by.
 struct CallContext {
   Principal principal;
-  Scope scope;                            // the principal's; the agent is filled in where one was chosen
+  Scope scope;  // the principal's; the agent is filled in where one was chosen
   std::optional<SteadyTime> deadline = std::nullopt;
-  std::stop_token stop = {};              // also requested when the caller goes away
+  std::stop_token stop = {};                                     // also requested when the caller goes away
   std::map<std::string, std::string, std::less<>> headers = {};  // lower-case names; empty off HTTP
 
   // What the surface adds to the headers of its answer or stream; null where there are none (bus, command line).
   std::shared_ptr<std::map<std::string, std::string, std::less<>>> reply_headers = {};
 
-  std::string_view header(std::string_view name) const;          // "" when absent
+  std::string_view header(std::string_view name) const;  // "" when absent
   // Before the answer or the opening of the stream; later, or where there are no headers, it changes nothing.
   void set_reply_header(std::string name, std::string value) const {
     if (reply_headers) reply_headers->insert_or_assign(std::move(name), std::move(value));
@@ -87,11 +87,11 @@ using BytesHandler = std::function<Task<Result<>>(CallContext, json::Value, Byte
 
 // A capability, defined once: the HTTP route, the OpenAPI document, the bus function and the CLI command are made from it.
 struct Operation {
-  std::string id;                         // "chat::send"
-  std::string help;                       // one sentence
+  std::string id;                           // "chat::send"
+  std::string help;                         // one sentence
   json::Value in = json::Value::object();   // JSON Schema of an object: path, query and body merged
   json::Value out = json::Value::object();  // JSON Schema of the value, or of one event's data
-  std::string permission;                 // "chat:write"; "" is public
+  std::string permission;                   // "chat:write"; "" is public
   Kind kind = Kind::kValue;
   std::vector<Route> routes;
   Idempotent idempotent = Idempotent::kNo;

@@ -16,12 +16,14 @@ struct Principal {
   std::string user;
   std::set<std::string, std::less<>> permissions = {};  // "memory:read", "tools:*", "*"
   std::optional<UnixMs> expires = std::nullopt;
-  std::string token_id = {};                            // "" when no stored token stands behind it
+  std::string token_id = {};  // "" when no stored token stands behind it
 
   // True when a permission is this one, "*", or a prefix that ends in ":*".
   bool allows(std::string_view permission) const;
 
-  Scope scope(std::string agent = {}) const { return Scope{.realm = realm, .user = user, .agent = std::move(agent)}; }
+  Scope scope(std::string agent = {}) const {
+    return Scope{.realm = realm, .user = user, .agent = std::move(agent)};
+  }
 };
 
 }  // namespace chela::op

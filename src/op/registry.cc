@@ -28,7 +28,9 @@ std::string percent_decode(std::string_view text) {
   return out;
 }
 
-bool is_param(std::string_view segment) { return segment.size() > 2 && segment.front() == '{' && segment.back() == '}'; }
+bool is_param(std::string_view segment) {
+  return segment.size() > 2 && segment.front() == '{' && segment.back() == '}';
+}
 std::string_view param_name(std::string_view segment) { return segment.substr(1, segment.size() - 2); }
 
 // "/api/jobs/{id}" without its first slash, in segments.
@@ -38,18 +40,22 @@ std::vector<std::string_view> segments_of(std::string_view path) {
 }
 
 Result<> check_route(const Operation& operation, const Route& route) {
-  if (!route.path.starts_with('/')) return fail(Code::kInvalidArgument, "{}: the path {} does not begin with /", operation.id, route.path);
+  if (!route.path.starts_with('/'))
+    return fail(Code::kInvalidArgument, "{}: the path {} does not begin with /", operation.id, route.path);
   std::set<std::string_view> names;
   for (const std::string_view segment : segments_of(route.path)) {
     const bool braces = segment.find_first_of("{}") != std::string_view::npos;
     if (braces && (!is_param(segment) || param_name(segment).find_first_of("{}") != std::string_view::npos)) {
-      return fail(Code::kInvalidArgument, "{}: in {} a parameter is not a whole segment", operation.id, route.path);
+      return fail(Code::kInvalidArgument, "{}: in {} a parameter is not a whole segment", operation.id,
+                  route.path);
     }
     if (!is_param(segment)) continue;
-    if (!names.insert(param_name(segment)).second) return fail(Code::kInvalidArgument, "{}: {} names a parameter twice", operation.id, route.path);
+    if (!names.insert(param_name(segment)).second)
+      return fail(Code::kInvalidArgument, "{}: {} names a parameter twice", operation.id, route.path);
     const json::Value* properties = operation.in.find("properties");
     if (!properties || !properties->find(param_name(segment))) {
-      return fail(Code::kInvalidArgument, "{}: the parameter {} of {} is no property of its input", operation.id, segment, route.path);
+      return fail(Code::kInvalidArgument, "{}: the parameter {} of {} is no property of its input",
+                  operation.id, segment, route.path);
     }
   }
   return {};
@@ -61,7 +67,8 @@ Result<> check(const Operation& operation) {
     return fail(Code::kInvalidArgument, "{}: the handler is not of the operation's kind", operation.id);
   }
   for (const json::Value* each : {&operation.in, &operation.out}) {
-    if (Result<> ok = schema::check_schema(*each); !ok) return fail(Code::kInvalidArgument, "{}: {}", operation.id, ok.error().message);
+    if (Result<> ok = schema::check_schema(*each); !ok)
+      return fail(Code::kInvalidArgument, "{}: {}", operation.id, ok.error().message);
   }
   for (const Route& route : operation.routes) {
     if (Result<> ok = check_route(operation, route); !ok) return ok;
@@ -91,10 +98,12 @@ Result<> Registry::add(Operation operation) {
     const auto taken = node->methods.find(route.method);
     if (taken != node->methods.end() || !own.emplace(node, route.method).second) {
       const std::string& owner = taken != node->methods.end() ? taken->second.operation->id : shared->id;
-      return fail(Code::kConflict, "{}: the route {} {} belongs to {}", shared->id, route.method, route.path, owner);
+      return fail(Code::kConflict, "{}: the route {} {} belongs to {}", shared->id, route.method, route.path,
+                  owner);
     }
   }
-  for (const Route& route : shared->routes) place(route)->methods.emplace(route.method, Target{shared, &route});
+  for (const Route& route : shared->routes)
+    place(route)->methods.emplace(route.method, Target{shared, &route});
   by_id_.emplace(shared->id, shared);
   return {};
 }
@@ -112,7 +121,8 @@ std::vector<std::shared_ptr<const Operation>> Registry::list() const {
 
 // The node with methods that the segments lead to. Goes back when a fixed segment leads nowhere, so /jobs/{id}/log is found although
 // /jobs/summary exists. The depth is that of the registered paths.
-const Registry::Node* Registry::descend(const Node& node, const std::vector<std::string_view>& segments, size_t at) {
+const Registry::Node* Registry::descend(const Node& node, const std::vector<std::string_view>& segments,
+                                        size_t at) {
   if (at == segments.size()) return node.methods.empty() ? nullptr : &node;
   if (const auto next = node.fixed.find(segments[at]); next != node.fixed.end()) {
     if (const Node* found = descend(*next->second, segments, at + 1)) return found;

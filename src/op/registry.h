@@ -54,9 +54,11 @@ class Registry {
 
 // One object of path, query and body. Text of path and query becomes what the schema's property says; a query name that repeats
 // fills an array. Path wins over query, query over body. A body that is no object is kInvalidArgument.
-Result<json::Value> merge_input(const Operation& operation, const Params& path, const Params& query, json::Value body);
+Result<json::Value> merge_input(const Operation& operation, const Params& path, const Params& query,
+                                json::Value body);
 
 // OpenAPI 3.1 of all routes of a surface.
-json::Value openapi(const Registry& registry, Surface surface, std::string_view title, std::string_view version);
+json::Value openapi(const Registry& registry, Surface surface, std::string_view title,
+                    std::string_view version);
 
 }  // namespace chela::op

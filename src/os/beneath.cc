@@ -66,15 +66,18 @@ std::string tidy(std::string_view path) {
 }
 
 Result<Rooted> rooted(const std::string& root, std::string_view path) {
-  if (path.find('\0') != std::string_view::npos) return fail(Code::kInvalidArgument, "the path has a NUL byte");
-  if (path.size() >= PATH_MAX) return fail(Code::kInvalidArgument, "the path is longer than {} bytes", PATH_MAX - 1);
+  if (path.find('\0') != std::string_view::npos)
+    return fail(Code::kInvalidArgument, "the path has a NUL byte");
+  if (path.size() >= PATH_MAX)
+    return fail(Code::kInvalidArgument, "the path is longer than {} bytes", PATH_MAX - 1);
   Fd fd(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!fd) return fail(system_error(errno, "open", root));
   if (!path.starts_with('/')) return Rooted{.root = std::move(fd), .path = tidy(path)};
   const Result<std::string> real = path_of(fd.get());
   if (!real) return fail(real.error());
   for (const std::string& prefix : {root, *real}) {
-    if (path == prefix || (path.starts_with(prefix) && (prefix.ends_with('/') || path[prefix.size()] == '/'))) {
+    if (path == prefix ||
+        (path.starts_with(prefix) && (prefix.ends_with('/') || path[prefix.size()] == '/'))) {
       return Rooted{.root = std::move(fd), .path = tidy(path.substr(prefix.size()))};
     }
   }
@@ -82,12 +85,15 @@ Result<Rooted> rooted(const std::string& root, std::string_view path) {
 }
 
 Error failure(int reason, std::string_view doing, std::string_view path) {
-  if (reason == EXDEV) return Error{.code = Code::kPermissionDenied, .message = fmt::format("{} leads out of its root folder", path)};
+  if (reason == EXDEV)
+    return Error{.code = Code::kPermissionDenied,
+                 .message = fmt::format("{} leads out of its root folder", path)};
   return system_error(reason, doing, path);
 }
 
 Fd open_at(const Rooted& at, const std::string& path, int flags, mode_t mode = 0) {
-  return has_openat2() ? call_openat2(at.root.get(), path, flags, mode) : open_by_walking(at.root.get(), path, flags | O_CLOEXEC, mode);
+  return has_openat2() ? call_openat2(at.root.get(), path, flags, mode)
+                       : open_by_walking(at.root.get(), path, flags | O_CLOEXEC, mode);
 }
 
 struct Split {
@@ -110,7 +116,8 @@ Result<Fd> open_or_make_dir(const Rooted& at, const std::string& path) {
   if (split.name == "..") return fail(system_error(ENOENT, "open", path));
   Result<Fd> parent = open_or_make_dir(at, split.parent);
   if (!parent) return parent;
-  if (::mkdirat(parent->get(), split.name.c_str(), 0755) != 0 && errno != EEXIST) return fail(system_error(errno, "create", path));
+  if (::mkdirat(parent->get(), split.name.c_str(), 0755) != 0 && errno != EEXIST)
+    return fail(system_error(errno, "create", path));
   fd = open_at(at, path, O_RDONLY | O_DIRECTORY);
   if (!fd) return fail(failure(errno, "open", path));
   return fd;
@@ -138,12 +145,16 @@ Result<> replace_file(int directory, const std::string& name, std::string_view b
     if (S_ISREG(before.st_mode)) mode = before.st_mode & 0777;
   }
   // A name that cannot exist yet: the process and the address of a local of this call.
-  const std::string temporary = fmt::format(".chela-{}-{:x}.tmp", ::getpid(), reinterpret_cast<std::uintptr_t>(&before));
-  const Fd fd(::openat(directory, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+  const std::string temporary =
+      fmt::format(".chela-{}-{:x}.tmp", ::getpid(), reinterpret_cast<std::uintptr_t>(&before));
+  const Fd fd(
+      ::openat(directory, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
   if (!fd) return fail(system_error(errno, "create", name));
   Result<> done = write_fd(fd.get(), name, bytes);
-  if (done && (::fchmod(fd.get(), mode) != 0 || ::fsync(fd.get()) != 0)) done = fail(system_error(errno, "write", name));
-  if (done && ::renameat(directory, temporary.c_str(), directory, name.c_str()) != 0) done = fail(system_error(errno, "replace", name));
+  if (done && (::fchmod(fd.get(), mode) != 0 || ::fsync(fd.get()) != 0))
+    done = fail(system_error(errno, "write", name));
+  if (done && ::renameat(directory, temporary.c_str(), directory, name.c_str()) != 0)
+    done = fail(system_error(errno, "replace", name));
   if (!done) {
     ::unlinkat(directory, temporary.c_str(), 0);
     return done;
@@ -205,7 +216,8 @@ Result<> write_beneath(const std::string& root, std::string_view path, std::stri
   const Result<std::string> real = real_relative(*at);
   if (!real) return fail(real.error());
   const Split split = split_last(*real);
-  if (split.name == "." || split.name == ".." || path.ends_with('/')) return fail(Code::kInvalidArgument, "{} names a folder, not a file", path);
+  if (split.name == "." || split.name == ".." || path.ends_with('/'))
+    return fail(Code::kInvalidArgument, "{} names a folder, not a file", path);
   const Result<Fd> directory = open_or_make_dir(*at, split.parent);
   if (!directory) return fail(directory.error());
   return replace_file(directory->get(), split.name, bytes, mode);
@@ -228,9 +240,11 @@ Result<std::vector<DirEntry>> list_beneath(const std::string& root, std::string_
     struct stat info{};
     if (::fstatat(number, each->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) continue;  // gone meanwhile
     const EntryKind kind = kind_of(info.st_mode);
-    entries.push_back({.name = std::string(name), .kind = kind, .size = kind == EntryKind::kFile ? info.st_size : 0});
+    entries.push_back(
+        {.name = std::string(name), .kind = kind, .size = kind == EntryKind::kFile ? info.st_size : 0});
   }
-  std::sort(entries.begin(), entries.end(), [](const DirEntry& a, const DirEntry& b) { return a.name < b.name; });
+  std::sort(entries.begin(), entries.end(),
+            [](const DirEntry& a, const DirEntry& b) { return a.name < b.name; });
   return entries;
 }
 

@@ -25,14 +25,15 @@ Result<std::string> read_beneath(const std::string& root, std::string_view path,
 
 // Creates missing parent directories (0755), then replaces the file as write_file_atomic does. A link at the end of the path is
 // written through.
-Result<> write_beneath(const std::string& root, std::string_view path, std::string_view bytes, mode_t mode = 0644);
+Result<> write_beneath(const std::string& root, std::string_view path, std::string_view bytes,
+                       mode_t mode = 0644);
 
 enum class EntryKind { kFile, kDirectory, kLink, kOther };
 
 struct DirEntry {
-  std::string name;      // as the file system has it: any bytes but '/' and NUL
+  std::string name;  // as the file system has it: any bytes but '/' and NUL
   EntryKind kind;
-  std::int64_t size;     // bytes of a file, else 0
+  std::int64_t size;  // bytes of a file, else 0
 };
 
 // The entries of a directory by name, without "." and ".."; at most `limit` are read.

@@ -40,7 +40,9 @@ class Beneath : public ::testing::Test {
     fs::create_symlink("../nothing", root + "/dangling_out");
   }
 
-  static void put(const std::string& path, std::string_view bytes) { ASSERT_TRUE(write_file_atomic(path, bytes, 0600)); }
+  static void put(const std::string& path, std::string_view bytes) {
+    ASSERT_TRUE(write_file_atomic(path, bytes, 0600));
+  }
 
   Fd walk(std::string_view path, int flags = O_RDONLY, mode_t mode = 0) const {
     const Fd fd(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -69,7 +71,8 @@ class Beneath : public ::testing::Test {
 };
 
 TEST_F(Beneath, FollowsLinksThatStayInside) {
-  for (const std::string_view path : {"file", "./file", "dir/../file", "dir/up", "chain", "to_dir/up", "to_dir/../file", "parent/root/../file", "dir//up"}) {
+  for (const std::string_view path : {"file", "./file", "dir/../file", "dir/up", "chain", "to_dir/up",
+                                      "to_dir/../file", "parent/root/../file", "dir//up"}) {
     if (path.starts_with("parent")) {
       EXPECT_EQ(content(path), "permission_denied") << path;
     } else {
@@ -80,9 +83,12 @@ TEST_F(Beneath, FollowsLinksThatStayInside) {
 }
 
 TEST_F(Beneath, RefusesWhatLeadsOut) {
-  for (const std::string_view path : {"..", "../secret", "dir/../../secret", "out", "absolute", "absolute_inside", "parent/secret", "dir/deep/../../../secret",
-                                      "to_dir/deep/../../../secret", "dangling_out", "loop", "dir/deep/out/../../../secret"}) {
-    EXPECT_EQ(content(path), path == "dir/deep/out/../../../secret" ? "not_found" : "permission_denied") << path;
+  for (const std::string_view path :
+       {"..", "../secret", "dir/../../secret", "out", "absolute", "absolute_inside", "parent/secret",
+        "dir/deep/../../../secret", "to_dir/deep/../../../secret", "dangling_out", "loop",
+        "dir/deep/out/../../../secret"}) {
+    EXPECT_EQ(content(path), path == "dir/deep/out/../../../secret" ? "not_found" : "permission_denied")
+        << path;
   }
   EXPECT_EQ(content("/etc/passwd"), "permission_denied");
   EXPECT_EQ(content("dangling"), "not_found");
@@ -102,7 +108,8 @@ TEST_F(Beneath, AbsolutePathsOfTheRootAreRelative) {
 
 TEST_F(Beneath, LinksAreCounted) {
   fs::create_symlink("file", root + "/l0");
-  for (int i = 1; i <= 50; ++i) fs::create_symlink("l" + std::to_string(i - 1), root + "/l" + std::to_string(i));
+  for (int i = 1; i <= 50; ++i)
+    fs::create_symlink("l" + std::to_string(i - 1), root + "/l" + std::to_string(i));
   EXPECT_EQ(content("l39"), "file");
   EXPECT_EQ(content("l40"), "permission_denied");
 }
@@ -131,14 +138,17 @@ TEST_F(Beneath, WritesThroughLinksInsideOnly) {
   EXPECT_EQ(content("new/a/b.txt"), "made");
   ASSERT_TRUE(write_beneath(root, "to_dir/x", "by link"));
   EXPECT_EQ(content("dir/x"), "by link");
-  for (const std::string_view path : {"out", "../new", "absolute", "dangling_out", "parent/x", "dir/deep/out/x/y"}) {
+  for (const std::string_view path :
+       {"out", "../new", "absolute", "dangling_out", "parent/x", "dir/deep/out/x/y"}) {
     EXPECT_FALSE(write_beneath(root, path, "bad")) << path;
   }
-  for (const std::string_view path : {"dir", "dir/", "new/", ".", "..", "", "new/.."}) EXPECT_FALSE(write_beneath(root, path, "bad")) << path;
+  for (const std::string_view path : {"dir", "dir/", "new/", ".", "..", "", "new/.."})
+    EXPECT_FALSE(write_beneath(root, path, "bad")) << path;
   EXPECT_EQ(read_file(dir.path() + "/secret", 100).value(), "secret");
   EXPECT_FALSE(fs::exists(dir.path() + "/nothing"));
   size_t left_over = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(dir.path())) left_over += entry.path().string().ends_with(".tmp");
+  for (const auto& entry : fs::recursive_directory_iterator(dir.path()))
+    left_over += entry.path().string().ends_with(".tmp");
   EXPECT_EQ(left_over, 0u);
 }
 
@@ -153,7 +163,8 @@ TEST_F(Beneath, ResolvesForChildrenAlsoWhatIsMissing) {
   EXPECT_EQ(resolve_inside(root, "to_dir/deep").value(), real + "/dir/deep");
   EXPECT_EQ(resolve_inside(root, "to_dir/no/such").value(), real + "/dir/no/such");
   EXPECT_EQ(resolve_inside(root, ".").value(), real);
-  for (const std::string_view path : {"..", "out", "no/../../..", "dangling_out", "parent"}) EXPECT_FALSE(resolve_inside(root, path)) << path;
+  for (const std::string_view path : {"..", "out", "no/../../..", "dangling_out", "parent"})
+    EXPECT_FALSE(resolve_inside(root, path)) << path;
 }
 
 TEST_F(Beneath, ListsWithKindsAndLimit) {
@@ -199,7 +210,9 @@ TEST_F(Beneath, SwappedLinksNeverShowTheOutside) {
 }
 
 TEST_F(Beneath, NoPathReachesTheSecret) {
-  const std::vector<std::string> parts{"..", ".", "", "dir", "deep", "to_dir", "parent", "out", "absolute", "up", "root", "secret", "loop", "dangling_out", "file"};
+  const std::vector<std::string> parts{"..",     ".",      "",     "dir",          "deep",
+                                       "to_dir", "parent", "out",  "absolute",     "up",
+                                       "root",   "secret", "loop", "dangling_out", "file"};
   rc::check("any mix of parts", [&] {
     const auto picked = *rc::gen::container<std::vector<std::string>>(rc::gen::elementOf(parts));
     std::string path;
@@ -209,7 +222,8 @@ TEST_F(Beneath, NoPathReachesTheSecret) {
     const Fd fd = walk(path, O_RDONLY | O_NONBLOCK);
     // open_beneath() overlooks a slash at the end of a file's name.
     const bool strict = !path.ends_with('/') && !path.ends_with("/.");
-    if (strict) RC_ASSERT(static_cast<bool>(fd) == static_cast<bool>(open_beneath(root, path, O_RDONLY | O_NONBLOCK)));
+    if (strict)
+      RC_ASSERT(static_cast<bool>(fd) == static_cast<bool>(open_beneath(root, path, O_RDONLY | O_NONBLOCK)));
     const Result<std::string> real = resolve_inside(root, path);
     RC_ASSERT((!real || (*real + "/").starts_with(fs::canonical(root).string() + "/")));
   });

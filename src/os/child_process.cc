@@ -47,10 +47,15 @@ Result<Stream> open_stream(const Stdio& stdio, int number) {
   Stream stream;
   const bool is_input = number == 0;
   switch (stdio.kind) {
-    case Stdio::Kind::kNull: stream.theirs.reset(::open("/dev/null", O_RDWR | O_CLOEXEC)); break;
-    case Stdio::Kind::kInherit: stream.theirs.reset(::fcntl(number, F_DUPFD_CLOEXEC, kFirstFreeFd)); break;
+    case Stdio::Kind::kNull:
+      stream.theirs.reset(::open("/dev/null", O_RDWR | O_CLOEXEC));
+      break;
+    case Stdio::Kind::kInherit:
+      stream.theirs.reset(::fcntl(number, F_DUPFD_CLOEXEC, kFirstFreeFd));
+      break;
     case Stdio::Kind::kFile:
-      stream.theirs.reset(::open(stdio.path.c_str(), (is_input ? O_RDONLY : O_WRONLY | O_CREAT | O_APPEND) | O_CLOEXEC, 0600));
+      stream.theirs.reset(::open(stdio.path.c_str(),
+                                 (is_input ? O_RDONLY : O_WRONLY | O_CREAT | O_APPEND) | O_CLOEXEC, 0600));
       break;
     case Stdio::Kind::kPipe: {
       int ends[2];
@@ -61,7 +66,8 @@ Result<Stream> open_stream(const Stdio& stdio, int number) {
       break;
     }
   }
-  if (!stream.theirs) return fail(system_error(errno, "open", stdio.path.empty() ? "a stream for a child" : stdio.path));
+  if (!stream.theirs)
+    return fail(system_error(errno, "open", stdio.path.empty() ? "a stream for a child" : stdio.path));
   stream.theirs = lifted(stream.theirs);
   if (!stream.theirs) return fail(system_error(errno, "open", "a stream for a child"));
   return stream;
@@ -71,7 +77,8 @@ Result<Stream> open_stream(const Stdio& stdio, int number) {
 Result<pid_t> start_guard(const SpawnOptions& options, const Fd (&descriptors)[4]) {
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
-  for (int number = 0; number < 4; ++number) ::posix_spawn_file_actions_adddup2(&actions, descriptors[number].get(), number);
+  for (int number = 0; number < 4; ++number)
+    ::posix_spawn_file_actions_adddup2(&actions, descriptors[number].get(), number);
   ::posix_spawn_file_actions_addclosefrom_np(&actions, 4);
   posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);
@@ -81,7 +88,8 @@ Result<pid_t> start_guard(const SpawnOptions& options, const Fd (&descriptors)[4
   ::sigfillset(&all);
   ::posix_spawnattr_setsigmask(&attributes, &none);
   ::posix_spawnattr_setsigdefault(&attributes, &all);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  ::posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 
   const std::string path = guard_path();
   std::vector<std::string> env;
@@ -102,13 +110,17 @@ Result<pid_t> start_guard(const SpawnOptions& options, const Fd (&descriptors)[4
 }
 
 Result<> check(const SpawnOptions& options) {
-  if (options.argv.empty() || options.argv.front().empty()) return fail(Code::kInvalidArgument, "no program to run is named");
+  if (options.argv.empty() || options.argv.front().empty())
+    return fail(Code::kInvalidArgument, "no program to run is named");
   for (const std::string& each : options.argv) {
-    if (each.find('\0') != std::string::npos) return fail(Code::kInvalidArgument, "an argument of {} has a NUL byte", options.argv.front());
+    if (each.find('\0') != std::string::npos)
+      return fail(Code::kInvalidArgument, "an argument of {} has a NUL byte", options.argv.front());
   }
   for (const auto& [name, value] : options.env) {
-    if (name.empty() || name.find('=') != std::string::npos || (name + value).find('\0') != std::string::npos) {
-      return fail(Code::kInvalidArgument, "the variable {} cannot be passed to {}", name, options.argv.front());
+    if (name.empty() || name.find('=') != std::string::npos ||
+        (name + value).find('\0') != std::string::npos) {
+      return fail(Code::kInvalidArgument, "the variable {} cannot be passed to {}", name,
+                  options.argv.front());
     }
   }
   return {};
@@ -116,7 +128,9 @@ Result<> check(const SpawnOptions& options) {
 
 }  // namespace
 
-std::string ExitStatus::text() const { return signal != 0 ? fmt::format("signal {}", signal) : fmt::format("exit {}", code); }
+std::string ExitStatus::text() const {
+  return signal != 0 ? fmt::format("signal {}", signal) : fmt::format("exit {}", code);
+}
 
 struct ChildProcess::State {
   State(Poller& p, Fd c, pid_t g) : poller(p), control(std::move(c)), guard(g) {}
@@ -137,7 +151,8 @@ struct ChildProcess::State {
   // The guard's next report; kEnded by SIGKILL when the guard itself was killed.
   Task<Result<Report>> next_report(std::stop_token stop) {
     while (true) {
-      if (Result<> ready = co_await poller.readable(control.get(), stop); !ready) co_return fail(std::move(ready.error()));
+      if (Result<> ready = co_await poller.readable(control.get(), stop); !ready)
+        co_return fail(std::move(ready.error()));
       Report report{};
       const ssize_t got = ::recv(control.get(), &report, sizeof report, MSG_DONTWAIT);
       if (got == sizeof report) co_return report;
@@ -169,7 +184,8 @@ ChildProcess::~ChildProcess() = default;
 Task<Result<ChildProcess>> ChildProcess::spawn(Poller& poller, SpawnOptions options) {
   if (Result<> ok = check(options); !ok) co_return fail(std::move(ok.error()));
   int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) co_return fail(system_error(errno, "create", "a socket pair"));
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    co_return fail(system_error(errno, "create", "a socket pair"));
   Fd ours(ends[0]);
   Fd theirs(ends[1]);
   Stream streams[3];
@@ -181,7 +197,8 @@ Task<Result<ChildProcess>> ChildProcess::spawn(Poller& poller, SpawnOptions opti
   }
   Result<pid_t> guard = fail(Code::kInternal, "not started");
   {
-    const Fd descriptors[4] = {std::move(streams[0].theirs), std::move(streams[1].theirs), std::move(streams[2].theirs), lifted(theirs)};
+    const Fd descriptors[4] = {std::move(streams[0].theirs), std::move(streams[1].theirs),
+                               std::move(streams[2].theirs), lifted(theirs)};
     guard = start_guard(options, descriptors);
     theirs.reset();
   }
@@ -193,8 +210,10 @@ Task<Result<ChildProcess>> ChildProcess::spawn(Poller& poller, SpawnOptions opti
   const Result<Report> report = co_await state->next_report({});
   if (!report) co_return fail(report.error());
   if (report->kind == Report::kNoDirectory) co_return fail(system_error(report->value, "enter", options.cwd));
-  if (report->kind == Report::kNotStarted) co_return fail(system_error(report->value, "run", options.argv.front()));
-  if (report->kind != Report::kStarted) co_return fail(Code::kUnavailable, "{} was killed while it started", options.argv.front());
+  if (report->kind == Report::kNotStarted)
+    co_return fail(system_error(report->value, "run", options.argv.front()));
+  if (report->kind != Report::kStarted)
+    co_return fail(Code::kUnavailable, "{} was killed while it started", options.argv.front());
   state->child = report->value;
   co_return ChildProcess(std::move(state));
 }

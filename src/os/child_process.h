@@ -27,7 +27,7 @@ struct Stdio {
 struct SpawnOptions {
   std::vector<std::string> argv;  // argv[0] is the program: a path, or a name looked up in the PATH of `env`
   std::vector<std::pair<std::string, std::string>> env;  // all the child gets; begin with base_environment()
-  std::string cwd;                // absolute; "" is this process' own
+  std::string cwd;                                       // absolute; "" is this process' own
   Stdio in, out, err;
 };
 

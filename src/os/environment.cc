@@ -61,7 +61,8 @@ void scrub_environment(const std::vector<std::string>& names) {
     }
     for (size_t at = 0; at < size;) {
       const size_t length = ::strnlen(block + at, size - at);
-      if (length > name.size() && is_variable(block + at, name)) wipe(block + at + name.size() + 1, length - name.size() - 1);
+      if (length > name.size() && is_variable(block + at, name))
+        wipe(block + at + name.size() + 1, length - name.size() - 1);
       at += length + 1;
     }
     ::unsetenv(name.c_str());

@@ -16,26 +16,33 @@ constexpr size_t kReadBytes = 64 * 1024;
 Code code_of(int number) {
   switch (number) {
     case ENOENT:
-    case ENOTDIR: return Code::kNotFound;
+    case ENOTDIR:
+      return Code::kNotFound;
     case EACCES:
     case EPERM:
     case EROFS:
     case EXDEV:
-    case ELOOP: return Code::kPermissionDenied;
-    case EEXIST: return Code::kConflict;
-    case EFBIG: return Code::kTooLarge;
+    case ELOOP:
+      return Code::kPermissionDenied;
+    case EEXIST:
+      return Code::kConflict;
+    case EFBIG:
+      return Code::kTooLarge;
     case EINVAL:
     case EISDIR:
     case ENAMETOOLONG:
-    case ENOTEMPTY: return Code::kInvalidArgument;
+    case ENOTEMPTY:
+      return Code::kInvalidArgument;
     case ENOSPC:
     case EDQUOT:
     case EMFILE:
     case ENFILE:
     case ENOMEM:
     case EPIPE:
-    case EAGAIN: return Code::kUnavailable;
-    default: return Code::kInternal;
+    case EAGAIN:
+      return Code::kUnavailable;
+    default:
+      return Code::kInternal;
   }
 }
 
@@ -54,13 +61,16 @@ Result<> sync(int fd, std::string_view path) {
 
 Error system_error(int number, std::string_view doing, std::string_view path) {
   char buffer[128];
-  return Error{.code = code_of(number), .message = fmt::format("cannot {} {}: {}", doing, path, ::strerror_r(number, buffer, sizeof buffer))};
+  return Error{
+      .code = code_of(number),
+      .message = fmt::format("cannot {} {}: {}", doing, path, ::strerror_r(number, buffer, sizeof buffer))};
 }
 
 Result<std::string> read_fd(int fd, std::string_view path, size_t max_bytes) {
   std::string content;
   struct stat info{};
-  if (::fstat(fd, &info) == 0 && info.st_size > 0) content.reserve(std::min(static_cast<size_t>(info.st_size), max_bytes) + 1);
+  if (::fstat(fd, &info) == 0 && info.st_size > 0)
+    content.reserve(std::min(static_cast<size_t>(info.st_size), max_bytes) + 1);
   while (true) {
     const size_t before = content.size();
     content.resize(before + std::min(kReadBytes, max_bytes + 1 - before));
@@ -69,7 +79,8 @@ Result<std::string> read_fd(int fd, std::string_view path, size_t max_bytes) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return fail(system_error(errno, "read", path));
     if (got == 0) return content;
-    if (content.size() > max_bytes) return fail(Code::kTooLarge, "{} has more than {} bytes", path, max_bytes);
+    if (content.size() > max_bytes)
+      return fail(Code::kTooLarge, "{} has more than {} bytes", path, max_bytes);
   }
 }
 
@@ -96,7 +107,8 @@ Result<> write_file_atomic(const std::string& path, std::string_view bytes, mode
   Result<> done = write_fd(fd.get(), path, bytes);
   if (done && ::fchmod(fd.get(), mode) != 0) done = fail(system_error(errno, "write", path));
   if (done) done = sync(fd.get(), path);
-  if (done && ::rename(temporary.c_str(), path.c_str()) != 0) done = fail(system_error(errno, "replace", path));
+  if (done && ::rename(temporary.c_str(), path.c_str()) != 0)
+    done = fail(system_error(errno, "replace", path));
   if (!done) {
     ::unlink(temporary.c_str());
     return done;

@@ -21,10 +21,13 @@ Result<FileLock> FileLock::acquire(const std::string& path) {
     if (errno != EWOULDBLOCK) return fail(system_error(errno, "lock", path));
     const Result<std::string> holder = read_fd(fd.get(), path, kMaxPidBytes);
     const std::string pid = holder ? std::string(strings::trim(*holder)) : "";
-    return fail(Error{.code = Code::kConflict, .message = fmt::format("{} is held by process {}", path, pid.empty() ? "?" : pid)}.with("pid", pid));
+    return fail(Error{.code = Code::kConflict,
+                      .message = fmt::format("{} is held by process {}", path, pid.empty() ? "?" : pid)}
+                    .with("pid", pid));
   }
   if (::ftruncate(fd.get(), 0) != 0) return fail(system_error(errno, "write", path));
-  if (Result<> wrote = write_fd(fd.get(), path, fmt::format("{}\n", ::getpid())); !wrote) return fail(std::move(wrote.error()));
+  if (Result<> wrote = write_fd(fd.get(), path, fmt::format("{}\n", ::getpid())); !wrote)
+    return fail(std::move(wrote.error()));
   return FileLock(std::move(fd));
 }
 

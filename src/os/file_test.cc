@@ -35,14 +35,16 @@ TEST(File, ErrorsSayPathAndReason) {
   const TestDir dir;
   const Result<std::string> missing = read_file(dir.path() + "/none", 10);
   EXPECT_EQ(missing.error().code, Code::kNotFound);
-  EXPECT_NE(missing.error().message.find("/none: No such file"), std::string::npos) << missing.error().message;
+  EXPECT_NE(missing.error().message.find("/none: No such file"), std::string::npos)
+      << missing.error().message;
   ASSERT_TRUE(write_file_atomic(dir.path() + "/big", "12345", 0600));
   EXPECT_EQ(read_file(dir.path() + "/big", 4).error().code, Code::kTooLarge);
   EXPECT_TRUE(read_file(dir.path() + "/big", 5));
   EXPECT_FALSE(write_file_atomic(dir.path() + "/no/folder", "x", 0600));
   ASSERT_TRUE(make_private_dir(dir.path() + "/folder"));
   EXPECT_FALSE(write_file_atomic(dir.path() + "/folder", "x", 0600));
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir.path()), {}), 2);  // no temporary file stays
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir.path()), {}),
+            2);  // no temporary file stays
   EXPECT_TRUE(read_file("/proc/self/status", 1 << 20)) << "files whose size is not known are read too";
 }
 

@@ -21,7 +21,8 @@ Result<std::unique_ptr<Poller>> Poller::create(runtime::EventLoop& loop) {
   Fd wake(::eventfd(0, EFD_CLOEXEC));
   if (!epoll || !wake) return fail(system_error(errno, "create", "an event watch"));
   epoll_event event{.events = EPOLLIN, .data = {.fd = wake.get()}};
-  if (::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, wake.get(), &event) != 0) return fail(system_error(errno, "create", "an event watch"));
+  if (::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, wake.get(), &event) != 0)
+    return fail(system_error(errno, "create", "an event watch"));
   return std::unique_ptr<Poller>(new Poller(loop, std::move(epoll), std::move(wake)));
 }
 
@@ -35,8 +36,12 @@ Poller::~Poller() {
   thread_.join();
 }
 
-Task<Result<>> Poller::readable(int fd, std::stop_token stop) { return wait(fd, &Waiters::read, std::move(stop)); }
-Task<Result<>> Poller::writable(int fd, std::stop_token stop) { return wait(fd, &Waiters::write, std::move(stop)); }
+Task<Result<>> Poller::readable(int fd, std::stop_token stop) {
+  return wait(fd, &Waiters::read, std::move(stop));
+}
+Task<Result<>> Poller::writable(int fd, std::stop_token stop) {
+  return wait(fd, &Waiters::write, std::move(stop));
+}
 
 // Tells the kernel what is waited for; with nobody left, forgets the descriptor. The mutex is held.
 Result<> Poller::arm(int fd, const Waiters& waiters) {
@@ -53,7 +58,8 @@ Result<> Poller::arm(int fd, const Waiters& waiters) {
   return fail(system_error(errno, "watch", "a descriptor"));
 }
 
-Task<Result<>> Poller::wait(int fd, std::optional<runtime::Completion<bool>> Waiters::*side, std::stop_token stop) {
+Task<Result<>> Poller::wait(int fd, std::optional<runtime::Completion<bool>> Waiters::* side,
+                            std::stop_token stop) {
   if (stop.stop_requested()) co_return fail(Code::kCancelled, "cancelled");
   const runtime::Completion<bool> ready(loop_);
   {
@@ -89,7 +95,9 @@ void Poller::run() {
       const auto found = waiters_.find(fd);
       if (found == waiters_.end()) continue;
       Waiters& waiters = found->second;
-      const auto happened = [&](std::uint32_t bits) { return (events[i].events & (bits | EPOLLHUP | EPOLLERR)) != 0; };
+      const auto happened = [&](std::uint32_t bits) {
+        return (events[i].events & (bits | EPOLLHUP | EPOLLERR)) != 0;
+      };
       std::optional<runtime::Completion<bool>> read, write;
       if (happened(EPOLLIN | EPOLLRDHUP)) read = std::exchange(waiters.read, std::nullopt);
       if (happened(EPOLLOUT)) write = std::exchange(waiters.write, std::nullopt);

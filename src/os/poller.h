@@ -37,7 +37,7 @@ class Poller {
   };
 
   Poller(runtime::EventLoop& loop, Fd epoll, Fd wake);
-  Task<Result<>> wait(int fd, std::optional<runtime::Completion<bool>> Waiters::*side, std::stop_token stop);
+  Task<Result<>> wait(int fd, std::optional<runtime::Completion<bool>> Waiters::* side, std::stop_token stop);
   Result<> arm(int fd, const Waiters& waiters);
   void run();
 

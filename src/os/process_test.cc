@@ -42,7 +42,9 @@ class Child : public ::testing::Test {
     options.out.kind = Stdio::Kind::kPipe;
     return options;
   }
-  Result<ChildProcess> spawn(SpawnOptions options) { return block_on(loop, ChildProcess::spawn(*poller, std::move(options))); }
+  Result<ChildProcess> spawn(SpawnOptions options) {
+    return block_on(loop, ChildProcess::spawn(*poller, std::move(options)));
+  }
   ExitStatus wait(ChildProcess& child) { return block_on(loop, child.wait({})).value(); }
   ExitStatus wait(ChildProcess&& child) { return wait(child); }
   std::string output(ChildProcess& child) {
@@ -61,7 +63,8 @@ class Child : public ::testing::Test {
       text += part;
     }
     std::vector<pid_t> pids;
-    for (const std::string_view line : strings::split(strings::trim(text), '\n')) pids.push_back(strings::parse_int<pid_t>(line).value());
+    for (const std::string_view line : strings::split(strings::trim(text), '\n'))
+      pids.push_back(strings::parse_int<pid_t>(line).value());
     return pids;
   }
 
@@ -83,7 +86,8 @@ TEST_F(Child, SaysWhyItCannotStart) {
   EXPECT_EQ(spawn({.argv = {"/no/such/program"}}).error().code, Code::kNotFound);
   EXPECT_EQ(spawn({.argv = {"no-such-program"}, .env = base_environment()}).error().code, Code::kNotFound);
   EXPECT_EQ(spawn({.argv = {"/etc/passwd"}}).error().code, Code::kPermissionDenied);
-  EXPECT_EQ(spawn({.argv = {"/bin/true"}, .cwd = "/no/such/folder"}).error().message, "cannot enter /no/such/folder: No such file or directory");
+  EXPECT_EQ(spawn({.argv = {"/bin/true"}, .cwd = "/no/such/folder"}).error().message,
+            "cannot enter /no/such/folder: No such file or directory");
   EXPECT_EQ(spawn({.argv = {}}).error().code, Code::kInvalidArgument);
   EXPECT_EQ(spawn({.argv = {"/bin/true", std::string("a\0b", 3)}}).error().code, Code::kInvalidArgument);
   EXPECT_EQ(spawn({.argv = {"/bin/true"}, .env = {{"A=B", "c"}}}).error().code, Code::kInvalidArgument);
@@ -154,7 +158,8 @@ TEST_F(Child, FilesTakeOutputAndGiveInput) {
 }
 
 TEST_F(Child, TerminateIsGentleFirst) {
-  ChildProcess child = spawn(shell("trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.01; done")).value();
+  ChildProcess child =
+      spawn(shell("trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.01; done")).value();
   EXPECT_EQ(block_on(loop, child.read_stdout(100, {})).value(), "ready\n");
   EXPECT_EQ(block_on(loop, child.terminate(60s)).text(), "exit 7");
   EXPECT_EQ(output(child), "bye\n");
@@ -174,7 +179,9 @@ TEST_F(Child, WaitingCanBeStoppedAndSharedByTwo) {
   std::vector<std::string> seen;
   runtime::TaskGroup tasks(loop);
   struct Work {
-    static Task<> wait(ChildProcess& c, std::vector<std::string>& out) { out.push_back((co_await c.wait({})).value().text()); }
+    static Task<> wait(ChildProcess& c, std::vector<std::string>& out) {
+      out.push_back((co_await c.wait({})).value().text());
+    }
   };
   tasks.spawn(Work::wait(child, seen));
   tasks.spawn(Work::wait(child, seen));
@@ -185,7 +192,8 @@ TEST_F(Child, WaitingCanBeStoppedAndSharedByTwo) {
 
 // A tree that tries to escape: a background process, one in a new session, one whose parent is gone.
 constexpr const char* kEscapeScript =
-    "sleep 1000 & echo $!; setsid sleep 1001 & echo $!; sh -c 'setsid sh -c \"echo \\$\\$; exec sleep 1002\" &' & wait $!; ";
+    "sleep 1000 & echo $!; setsid sleep 1001 & echo $!; sh -c 'setsid sh -c \"echo \\$\\$; exec sleep 1002\" "
+    "&' & wait $!; ";
 
 TEST_F(Child, DestructionLeavesNothingBehind) {
   std::vector<pid_t> pids;
@@ -258,7 +266,8 @@ TEST(Signals, ArriveOnTheLoop) {
   runtime::AsioLoop loop;
   const std::unique_ptr<Poller> poller = Poller::create(loop).value();
   std::vector<int> seen;
-  const std::unique_ptr<SignalWatch> watch = SignalWatch::create(*poller, {SIGUSR1, SIGUSR2}, [&](int number) { seen.push_back(number); }).value();
+  const std::unique_ptr<SignalWatch> watch =
+      SignalWatch::create(*poller, {SIGUSR1, SIGUSR2}, [&](int number) { seen.push_back(number); }).value();
   ::kill(::getpid(), SIGUSR1);
   loop.run_until([&] { return seen.size() == 1; });
   ::kill(::getpid(), SIGUSR2);
@@ -280,7 +289,8 @@ TEST(Environment, ScrubbedInAChild) {
   const char* secret = std::getenv("CHELA_TEST_SECRET");
   if (!secret) GTEST_SKIP();
   const std::string value = secret;
-  ::setenv("CHELA_TEST_SECRET", "replaced", 1);  // moves the variable; the old text stays where the kernel shows it
+  ::setenv("CHELA_TEST_SECRET", "replaced",
+           1);  // moves the variable; the old text stays where the kernel shows it
   ASSERT_NE(read_file("/proc/self/environ", 1 << 20).value().find(value), std::string::npos);
   scrub_environment({"CHELA_TEST_SECRET"});
   const std::string shown = read_file("/proc/self/environ", 1 << 20).value();
@@ -290,7 +300,8 @@ TEST(Environment, ScrubbedInAChild) {
 }
 
 TEST_F(Child, SecretsLeaveTheEnvironmentThatTheKernelShows) {
-  SpawnOptions options{.argv = {own_program(), "--gtest_filter=Environment.ScrubbedInAChild"}, .env = base_environment()};
+  SpawnOptions options{.argv = {own_program(), "--gtest_filter=Environment.ScrubbedInAChild"},
+                       .env = base_environment()};
   options.env.emplace_back("CHELA_TEST_SECRET", "s3cret-value");
   options.env.emplace_back("CHELA_TEST_SECRET_NOT", "x");
   options.env.emplace_back("CHELA_TEST_OTHER", "kept");

@@ -23,7 +23,8 @@ void block_signals(const std::vector<int>& signals) {
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
-Result<std::unique_ptr<SignalWatch>> SignalWatch::create(Poller& poller, const std::vector<int>& signals, std::function<void(int)> on_signal) {
+Result<std::unique_ptr<SignalWatch>> SignalWatch::create(Poller& poller, const std::vector<int>& signals,
+                                                         std::function<void(int)> on_signal) {
   const sigset_t set = set_of(signals);
   Fd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!fd) return fail(system_error(errno, "watch", "signals"));

@@ -11,8 +11,8 @@ namespace chela::runtime {
 class IdSource {
  public:
   virtual ~IdSource() = default;
-  virtual std::string next() = 0;          // a UUIDv7
-  virtual std::uint64_t random() = 0;      // uniform; for jitter, not for secrets
+  virtual std::string next() = 0;      // a UUIDv7
+  virtual std::uint64_t random() = 0;  // uniform; for jitter, not for secrets
 };
 
 // UUIDv7 from the clock and the kernel's random bytes; ids of one process are ordered.

@@ -2,7 +2,8 @@
 
 namespace chela::runtime {
 
-Pool::Pool(EventLoop& loop, size_t threads, size_t max_queue) : loop_(loop), max_threads_(threads), max_queue_(max_queue) {}
+Pool::Pool(EventLoop& loop, size_t threads, size_t max_queue)
+    : loop_(loop), max_threads_(threads), max_queue_(max_queue) {}
 
 Pool::~Pool() {
   {
@@ -18,7 +19,8 @@ bool Pool::submit(Callback work) {
     const std::lock_guard lock(mutex_);
     if (stopping_ || queue_.size() >= max_queue_) return false;
     queue_.push_back(std::move(work));
-    if (idle_ < queue_.size() && threads_.size() < max_threads_) threads_.emplace_back([this] { work_loop(); });
+    if (idle_ < queue_.size() && threads_.size() < max_threads_)
+      threads_.emplace_back([this] { work_loop(); });
   }
   ready_.notify_one();
   return true;

@@ -119,8 +119,9 @@ TEST(Pool, RunsElsewhereAndResumesOnTheLoop) {
   const auto here = std::this_thread::get_id();
   struct Check {
     static Task<bool> all(Pool& p, std::thread::id loop_thread) {
-      const Result<std::thread::id> there = co_await p.run([]() -> Result<std::thread::id> { return std::this_thread::get_id(); });
-      co_return *there != loop_thread && std::this_thread::get_id() == loop_thread;
+      const Result<std::thread::id> there =
+          co_await p.run([]() -> Result<std::thread::id> { return std::this_thread::get_id(); });
+      co_return *there != loop_thread&& std::this_thread::get_id() == loop_thread;
     }
   };
   EXPECT_TRUE(block_on(loop, Check::all(pool, here)));

@@ -18,7 +18,8 @@ StopScope::~StopScope() {
 }
 
 Error StopScope::reason(std::string_view what) const {
-  if (timed_out_) return Error{.code = Code::kTimeout, .message = fmt::format("{} took longer than its deadline", what)};
+  if (timed_out_)
+    return Error{.code = Code::kTimeout, .message = fmt::format("{} took longer than its deadline", what)};
   return Error{.code = Code::kCancelled, .message = fmt::format("{} was cancelled", what)};
 }
 

@@ -12,7 +12,8 @@ namespace chela::runtime {
 // as a local of the coroutine whose work it bounds. (The parent's request may come from any thread.)
 class StopScope {
  public:
-  StopScope(EventLoop& loop, const std::stop_token& parent, std::optional<SteadyTime> deadline = std::nullopt);
+  StopScope(EventLoop& loop, const std::stop_token& parent,
+            std::optional<SteadyTime> deadline = std::nullopt);
   ~StopScope();
   StopScope(const StopScope&) = delete;
   StopScope& operator=(const StopScope&) = delete;

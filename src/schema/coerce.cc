@@ -49,7 +49,8 @@ void apply(const Value& schema, Value& value, int depth) {
   for (const json::Member& property : *known->as_object()) {
     Value* present = object->find(property.key);
     if (!present) {
-      if (const Value* fallback = property.value.find("default")) present = &object->set(property.key, *fallback);
+      if (const Value* fallback = property.value.find("default"))
+        present = &object->set(property.key, *fallback);
     }
     if (present) apply(property.value, *present, depth + 1);
   }
@@ -64,7 +65,8 @@ Value coerce_at(const Value& schema, std::string_view text, int depth) {
     if (text == "false" || text == "0") return Value(false);
   }
   if (Result<Value> parsed = json::parse(text)) {
-    if ((types.contains("integer") || types.contains("number")) && parsed->is_number()) return std::move(*parsed);
+    if ((types.contains("integer") || types.contains("number")) && parsed->is_number())
+      return std::move(*parsed);
     if (types.contains(parsed->type_name())) return std::move(*parsed);
   }
   if (types.contains("array")) {

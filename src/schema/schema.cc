@@ -51,9 +51,12 @@ std::string type_list(const Value& type) {
 std::string pointer_step(std::string_view key) {
   std::string step = "/";
   for (const char c : key) {
-    if (c == '~') step += "~0";
-    else if (c == '/') step += "~1";
-    else step += c;
+    if (c == '~')
+      step += "~0";
+    else if (c == '/')
+      step += "~1";
+    else
+      step += c;
   }
   return step;
 }
@@ -67,7 +70,8 @@ class Validator {
   void check(const Value& schema, const Value& value, const std::string& at, int depth) {
     if (broken_schema || faults.size() >= kMaxSchemaFaults) return;
     if (depth > kMaxSchemaDepth) {
-      broken_schema = Error{.code = Code::kInvalidArgument, .message = fmt::format("the schema is nested deeper than {}", kMaxSchemaDepth)};
+      broken_schema = Error{.code = Code::kInvalidArgument,
+                            .message = fmt::format("the schema is nested deeper than {}", kMaxSchemaDepth)};
       return;
     }
     if (schema.as_bool() == false) return fault(at, "nothing is allowed here");
@@ -83,7 +87,8 @@ class Validator {
 
  private:
   void fault(const std::string& at, std::string_view what) {
-    if (faults.size() < kMaxSchemaFaults) faults.push_back(fmt::format("{}: {}", at.empty() ? "the value" : at, what));
+    if (faults.size() < kMaxSchemaFaults)
+      faults.push_back(fmt::format("{}: {}", at.empty() ? "the value" : at, what));
   }
 
   bool check_type(const Value& schema, const Value& value, const std::string& at) {
@@ -123,8 +128,8 @@ class Validator {
   }
 
   // The bounds of a length; `unit` names what is counted.
-  void check_length(const Value& schema, std::string_view low_key, std::string_view high_key, size_t length, std::string_view unit,
-                    const std::string& at) {
+  void check_length(const Value& schema, std::string_view low_key, std::string_view high_key, size_t length,
+                    std::string_view unit, const std::string& at) {
     const auto count = static_cast<std::int64_t>(length);
     const std::int64_t low = schema.int_or(low_key, 0);
     const std::int64_t high = schema.int_or(high_key, count);
@@ -142,7 +147,8 @@ class Validator {
     if (!pattern || !pattern->is_string()) return;
     const Result<Regex> regex = Regex::create(*pattern->as_string());
     if (!regex) {
-      broken_schema = Error{.code = Code::kInvalidArgument, .message = "the schema's pattern is wrong: " + regex.error().message};
+      broken_schema = Error{.code = Code::kInvalidArgument,
+                            .message = "the schema's pattern is wrong: " + regex.error().message};
     } else if (!regex->found_in(*text)) {
       fault(at, fmt::format("expected text that matches {}, given {}", *pattern->as_string(), show(value)));
     }
@@ -154,7 +160,8 @@ class Validator {
     check_length(schema, "minItems", "maxItems", items->size(), "items", at);
     const Value* each = schema.find("items");
     if (!each) return;
-    for (size_t i = 0; i < items->size(); ++i) check(*each, (*items)[i], fmt::format("{}/{}", at, i), depth + 1);
+    for (size_t i = 0; i < items->size(); ++i)
+      check(*each, (*items)[i], fmt::format("{}/{}", at, i), depth + 1);
   }
 
   void check_object(const Value& schema, const Value& value, const std::string& at, int depth) {
@@ -184,7 +191,8 @@ class Validator {
     return "; there are " + (names.empty() ? "none" : names);
   }
 
-  void check_required(const Value& schema, const json::Object& object, const json::Object* properties, const std::string& at) {
+  void check_required(const Value& schema, const json::Object& object, const json::Object* properties,
+                      const std::string& at) {
     const Value* required = schema.find("required");
     const json::Array* names = required ? required->as_array() : nullptr;
     if (!names) return;
@@ -193,7 +201,8 @@ class Validator {
       if (!name || object.find(*name)) continue;
       const Value* property = properties ? properties->find(*name) : nullptr;
       const Value* type = property ? property->find("type") : nullptr;
-      fault(at, fmt::format("missing property \"{}\"{}", *name, type ? fmt::format(" ({})", type_list(*type)) : ""));
+      fault(at, fmt::format("missing property \"{}\"{}", *name,
+                            type ? fmt::format(" ({})", type_list(*type)) : ""));
     }
   }
 
@@ -210,20 +219,26 @@ class Validator {
         Validator alternative;
         alternative.check(each, value, at, depth + 1);
         if (alternative.broken_schema) broken_schema = std::move(alternative.broken_schema);
-        if (alternative.faults.empty()) ++fitting;
-        else reasons += (reasons.empty() ? "" : "; or ") + alternative.faults.front();
+        if (alternative.faults.empty())
+          ++fitting;
+        else
+          reasons += (reasons.empty() ? "" : "; or ") + alternative.faults.front();
       }
       if (broken_schema) return;
-      if (fitting == 0) fault(at, "fits none of the alternatives (" + reasons + ")");
-      else if (fitting > 1 && keyword == "oneOf") fault(at, fmt::format("fits {} alternatives, expected exactly one", fitting));
+      if (fitting == 0)
+        fault(at, "fits none of the alternatives (" + reasons + ")");
+      else if (fitting > 1 && keyword == "oneOf")
+        fault(at, fmt::format("fits {} alternatives, expected exactly one", fitting));
     }
   }
 };
 
 Result<> check_node(const Value& schema, int depth) {
-  if (depth > kMaxSchemaDepth) return fail(Code::kInvalidArgument, "the schema is nested deeper than {}", kMaxSchemaDepth);
+  if (depth > kMaxSchemaDepth)
+    return fail(Code::kInvalidArgument, "the schema is nested deeper than {}", kMaxSchemaDepth);
   if (schema.is_bool()) return {};
-  if (!schema.is_object()) return fail(Code::kInvalidArgument, "a schema is an object or a boolean, given {}", show(schema));
+  if (!schema.is_object())
+    return fail(Code::kInvalidArgument, "a schema is an object or a boolean, given {}", show(schema));
   if (const Value* type = schema.find("type")) {
     const json::Array one{*type};
     for (const Value& each : type->is_array() ? *type->as_array() : one) {
@@ -234,10 +249,12 @@ Result<> check_node(const Value& schema, int depth) {
   }
   if (const Value* pattern = schema.find("pattern"); pattern && pattern->is_string()) {
     const Result<Regex> regex = Regex::create(*pattern->as_string());
-    if (!regex) return fail(Code::kInvalidArgument, "the schema's pattern is wrong: {}", regex.error().message);
+    if (!regex)
+      return fail(Code::kInvalidArgument, "the schema's pattern is wrong: {}", regex.error().message);
   }
   if (const Value* properties = schema.find("properties")) {
-    if (!properties->is_object()) return fail(Code::kInvalidArgument, "the schema's properties are no object");
+    if (!properties->is_object())
+      return fail(Code::kInvalidArgument, "the schema's properties are no object");
     for (const json::Member& member : *properties->as_object()) {
       if (Result<> ok = check_node(member.value, depth + 1); !ok) return ok;
     }
@@ -250,7 +267,8 @@ Result<> check_node(const Value& schema, int depth) {
   for (const std::string_view keyword : {"anyOf", "oneOf", "allOf"}) {
     const Value* list = schema.find(keyword);
     if (!list) continue;
-    if (!list->is_array() || list->as_array()->empty()) return fail(Code::kInvalidArgument, "the schema's {} is no list of schemas", keyword);
+    if (!list->is_array() || list->as_array()->empty())
+      return fail(Code::kInvalidArgument, "the schema's {} is no list of schemas", keyword);
     for (const Value& each : *list->as_array()) {
       if (Result<> ok = check_node(each, depth + 1); !ok) return ok;
     }

@@ -36,10 +36,13 @@ TEST(Validate, SaysWhereWhatWasExpectedAndWhatWasGiven) {
   EXPECT_EQ(fault(kReadFile, R"({"path":7})"), "/path: expected string, given integer 7");
   EXPECT_EQ(fault(kReadFile, R"({"path":"a","offset":0})"), "/offset: expected at least 1, given 0");
   EXPECT_EQ(fault(kReadFile, R"({"path":"a","offset":1.5})"), "/offset: expected integer, given number 1.5");
-  EXPECT_EQ(fault(kReadFile, R"({"path":"a","mode":"hex"})"), "/mode: expected one of [\"text\",\"bytes\"], given string \"hex\"");
+  EXPECT_EQ(fault(kReadFile, R"({"path":"a","mode":"hex"})"),
+            "/mode: expected one of [\"text\",\"bytes\"], given string \"hex\"");
   EXPECT_EQ(fault(kReadFile, R"({"path":"a","tags":["x",1]})"), "/tags/1: expected string, given integer 1");
-  EXPECT_EQ(fault(kReadFile, R"({"path":"a","tags":["x","y","z"]})"), "/tags: expected at most 2 items, given 3");
-  EXPECT_EQ(fault(kReadFile, R"({"path":"a","file/~":1})"), "/file~1~0: unknown property; there are path, offset, mode, tags");
+  EXPECT_EQ(fault(kReadFile, R"({"path":"a","tags":["x","y","z"]})"),
+            "/tags: expected at most 2 items, given 3");
+  EXPECT_EQ(fault(kReadFile, R"({"path":"a","file/~":1})"),
+            "/file~1~0: unknown property; there are path, offset, mode, tags");
   EXPECT_EQ(fault(kReadFile, "[]"), "the value: expected object, given array []");
   EXPECT_EQ(fault(kReadFile, R"({"path":"","offset":0})"),
             "/path: expected at least 1 characters, given 0; /offset: expected at least 1, given 0");
@@ -50,13 +53,20 @@ TEST(Validate, CombinesSchemas) {
   EXPECT_EQ(fault(kEither, "\"x\""), "");
   EXPECT_EQ(fault(kEither, "5"), "");
   EXPECT_EQ(fault(kEither, "6"),
-            "the value: fits none of the alternatives (the value: expected string, given integer 6; or the value: expected at most 5, given 6)");
-  EXPECT_EQ(fault(R"({"oneOf":[{"type":"number"},{"minimum":3}]})", "4"), "the value: fits 2 alternatives, expected exactly one");
-  EXPECT_EQ(fault(R"({"allOf":[{"type":"integer"},{"minimum":3}]})", "2"), "the value: expected at least 3, given 2");
-  EXPECT_EQ(fault(R"({"type":["string","null"]})", "1"), "the value: expected string or null, given integer 1");
-  EXPECT_EQ(fault(R"({"const":{"a":1}})", R"({"a":2})"), "the value: expected {\"a\":1}, given object {\"a\":2}");
-  EXPECT_EQ(fault(R"({"additionalProperties":{"type":"integer"}})", R"({"a":"b"})"), "/a: expected integer, given string \"b\"");
-  EXPECT_EQ(fault(R"({"type":"string","pattern":"^[a-z]+$"})", "\"A\""), "the value: expected text that matches ^[a-z]+$, given string \"A\"");
+            "the value: fits none of the alternatives (the value: expected string, given integer 6; or the "
+            "value: expected at most 5, given 6)");
+  EXPECT_EQ(fault(R"({"oneOf":[{"type":"number"},{"minimum":3}]})", "4"),
+            "the value: fits 2 alternatives, expected exactly one");
+  EXPECT_EQ(fault(R"({"allOf":[{"type":"integer"},{"minimum":3}]})", "2"),
+            "the value: expected at least 3, given 2");
+  EXPECT_EQ(fault(R"({"type":["string","null"]})", "1"),
+            "the value: expected string or null, given integer 1");
+  EXPECT_EQ(fault(R"({"const":{"a":1}})", R"({"a":2})"),
+            "the value: expected {\"a\":1}, given object {\"a\":2}");
+  EXPECT_EQ(fault(R"({"additionalProperties":{"type":"integer"}})", R"({"a":"b"})"),
+            "/a: expected integer, given string \"b\"");
+  EXPECT_EQ(fault(R"({"type":"string","pattern":"^[a-z]+$"})", "\"A\""),
+            "the value: expected text that matches ^[a-z]+$, given string \"A\"");
   EXPECT_EQ(fault(R"({"maxLength":2})", "\"äöü\""), "the value: expected at most 2 characters, given 3");
 }
 
@@ -82,7 +92,8 @@ TEST(Validate, RefusesSchemasThatAreTooDeepOrWrong) {
   EXPECT_EQ(check_schema(schema).error().code, Code::kInvalidArgument);
   EXPECT_FALSE(validate(parsed(R"({"pattern":"("})"), "x"));
   EXPECT_TRUE(check_schema(parsed(kReadFile)));
-  for (const std::string_view wrong : {R"({"type":"text"})", R"({"pattern":"("})", R"({"properties":[]})", R"({"anyOf":[]})", R"({"items":5})", "[]"}) {
+  for (const std::string_view wrong : {R"({"type":"text"})", R"({"pattern":"("})", R"({"properties":[]})",
+                                       R"({"anyOf":[]})", R"({"items":5})", "[]"}) {
     EXPECT_FALSE(check_schema(parsed(wrong))) << wrong;
   }
 }
@@ -110,11 +121,12 @@ TEST(Coerce, GivesTextTheTypeOfItsSchema) {
 }
 
 TEST(Coerce, IsTheInverseOfWriting) {
-  rc::check("numbers and flags survive the way through text", [](std::int64_t number, bool flag, const std::string& text) {
-    RC_ASSERT(coerce(parsed(R"({"type":"integer"})"), std::to_string(number)) == Value(number));
-    RC_ASSERT(coerce(parsed(R"({"type":"boolean"})"), flag ? "true" : "false") == Value(flag));
-    RC_ASSERT(coerce(parsed(R"({"type":"string"})"), text) == Value(text));
-  });
+  rc::check("numbers and flags survive the way through text",
+            [](std::int64_t number, bool flag, const std::string& text) {
+              RC_ASSERT(coerce(parsed(R"({"type":"integer"})"), std::to_string(number)) == Value(number));
+              RC_ASSERT(coerce(parsed(R"({"type":"boolean"})"), flag ? "true" : "false") == Value(flag));
+              RC_ASSERT(coerce(parsed(R"({"type":"string"})"), text) == Value(text));
+            });
   rc::check("what coerce makes of any text never fits by accident another type", [](const std::string& text) {
     const Value made = coerce(parsed(R"({"type":"integer"})"), text);
     RC_ASSERT((made.is_integer() || made == Value(text)));

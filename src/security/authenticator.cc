@@ -35,7 +35,8 @@ op::Principal owner_principal(std::string_view user_id) {
 }
 
 Task<Result<op::Principal>> Authenticator::authenticate(std::string bearer) {
-  if (bearer.empty()) co_return fail(Code::kUnauthenticated, "this needs a token: send 'Authorization: Bearer <token>'");
+  if (bearer.empty())
+    co_return fail(Code::kUnauthenticated, "this needs a token: send 'Authorization: Bearer <token>'");
   if (strings::constant_time_equals(bearer, gateway_token_)) co_return owner_principal(user_id_);
   co_return co_await tokens_.verify(std::move(bearer));
 }

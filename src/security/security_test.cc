@@ -18,7 +18,8 @@ class TokensTest : public ::testing::Test {
     return runtime::block_on(loop_, std::move(task));
   }
   testing::ManualLoop loop_;
-  std::unique_ptr<store::sqlite::Database> database_ = std::move(*store::sqlite::Database::open_in_memory(loop_));
+  std::unique_ptr<store::sqlite::Database> database_ =
+      std::move(*store::sqlite::Database::open_in_memory(loop_));
   TokenService tokens_{database_->tokens(), loop_.clock()};
   const op::Principal reader_{.realm = "default", .user = "u1", .permissions = {"memory:read"}};
 };
@@ -38,8 +39,9 @@ TEST_F(TokensTest, ChangedTextsAreRefusedWithoutAReason) {
   const std::string text = *run(tokens_.create(reader_, "x"));
   const std::string other = *run(tokens_.create(reader_, "y"));
   std::string mixed = text.substr(0, 23) + other.substr(23);  // one token's id, the other's secret
-  for (const std::string& bad : {std::string(), std::string("chela_"), text + "x", text.substr(0, text.size() - 1), mixed,
-                                 std::string("chela_0000000000000000_"), "xhela" + text.substr(5), std::string(10'000, 'a')}) {
+  for (const std::string& bad :
+       {std::string(), std::string("chela_"), text + "x", text.substr(0, text.size() - 1), mixed,
+        std::string("chela_0000000000000000_"), "xhela" + text.substr(5), std::string(10'000, 'a')}) {
     const auto refused = run(tokens_.verify(bad));
     ASSERT_FALSE(refused) << bad;
     EXPECT_EQ(refused.error().code, Code::kUnauthenticated);
@@ -87,7 +89,8 @@ TEST(GatewayToken, IsMadeOnceAndKept) {
   EXPECT_GE(first->size(), 40u);
   EXPECT_EQ(*ensure_gateway_token(name, ""), *first);
   EXPECT_EQ(*ensure_gateway_token(name, "configured"), "configured");
-  EXPECT_EQ(std::filesystem::status(std::string(name) + "/gateway.token").permissions(), std::filesystem::perms(0600));
+  EXPECT_EQ(std::filesystem::status(std::string(name) + "/gateway.token").permissions(),
+            std::filesystem::perms(0600));
   std::filesystem::remove_all(name);
 }
 

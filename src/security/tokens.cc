@@ -22,7 +22,8 @@ std::string permissions_json(const op::Principal& principal) {
 }
 
 op::Principal principal_of(const store::TokenRow& row) {
-  op::Principal principal{.realm = row.realm, .user = row.user, .expires = row.expires_at, .token_id = row.id};
+  op::Principal principal{
+      .realm = row.realm, .user = row.user, .expires = row.expires_at, .token_id = row.id};
   const Result<json::Value> list = json::parse(row.permissions);
   // A row that cannot be read gives a token that may do nothing.
   if (!list || list->as_array() == nullptr) return principal;
@@ -32,18 +33,23 @@ op::Principal principal_of(const store::TokenRow& row) {
   return principal;
 }
 
-Failure refused() { return fail(Code::kUnauthenticated, "the token is not valid; make one with `chela token create`"); }
+Failure refused() {
+  return fail(Code::kUnauthenticated, "the token is not valid; make one with `chela token create`");
+}
 
 }  // namespace
 
 Task<Result<std::string>> TokenService::create(op::Principal principal, std::string label) {
-  if (principal.realm.empty() || principal.user.empty()) co_return fail(Code::kInvalidArgument, "a token needs a realm and a user");
-  if (principal.permissions.empty()) co_return fail(Code::kInvalidArgument, "a token needs at least one permission, such as memory:read");
+  if (principal.realm.empty() || principal.user.empty())
+    co_return fail(Code::kInvalidArgument, "a token needs a realm and a user");
+  if (principal.permissions.empty())
+    co_return fail(Code::kInvalidArgument, "a token needs at least one permission, such as memory:read");
   if (label.size() > kMaxLabelBytes || !utf8::valid(label)) {
     co_return fail(Code::kInvalidArgument, "a token's label has at most {} bytes of text", kMaxLabelBytes);
   }
   const UnixMs now = clock_.now();
-  if (principal.expires && *principal.expires <= now) co_return fail(Code::kInvalidArgument, "the token would have expired already");
+  if (principal.expires && *principal.expires <= now)
+    co_return fail(Code::kInvalidArgument, "the token would have expired already");
   const std::string secret = crypto::random_token();
   store::TokenRow row{.id = crypto::to_hex(crypto::random_bytes(kIdBytes)),
                       .hash = crypto::sha256_hex(secret),
@@ -77,7 +83,8 @@ Task<Result<std::vector<TokenInfo>>> TokenService::list(Scope scope) {
   const Result<std::vector<store::TokenRow>> rows = co_await store_.list(std::move(scope));
   if (!rows) co_return fail(rows.error());
   std::vector<TokenInfo> tokens;
-  for (const store::TokenRow& row : *rows) tokens.push_back({row.id, row.label, principal_of(row), row.created_at, row.revoked_at});
+  for (const store::TokenRow& row : *rows)
+    tokens.push_back({row.id, row.label, principal_of(row), row.created_at, row.revoked_at});
   co_return tokens;
 }
 

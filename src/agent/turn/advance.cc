@@ -77,7 +77,9 @@ void close_open_calls(State& state) {
 }
 
 void finish_batch(State& state) {
-  if (!std::all_of(state.batch.begin(), state.batch.end(), [](const Call& c) { return c.status == CallStatus::kDone; })) return;
+  if (!std::all_of(state.batch.begin(), state.batch.end(),
+                   [](const Call& c) { return c.status == CallStatus::kDone; }))
+    return;
   append_results(state);
   ++state.steps;
   const Call* repeated = nullptr;
@@ -85,7 +87,8 @@ void finish_batch(State& state) {
     const std::string key = call.request.name + '\0' + call.request.arguments + '\0' + call.result.text;
     if (++state.repeats[key] >= kMaxRepeatedCalls) repeated = &call;
   }
-  if (repeated != nullptr) force_final_answer(state, repeated_call_note(repeated->request.name, kMaxRepeatedCalls));
+  if (repeated != nullptr)
+    force_final_answer(state, repeated_call_note(repeated->request.name, kMaxRepeatedCalls));
   state.batch.clear();
   enter_model(state);
 }
@@ -114,7 +117,11 @@ void begin_batch(State& state, llm::Answer& answer) {
     Call call{.request = request};
     if (state.batch.size() >= kMaxToolCallsPerAnswer) {
       call.status = CallStatus::kDone;
-      call.result = {.id = request.id, .name = request.name, .text = std::string(kTooManyCallsResult), .preview = {}, .is_error = true};
+      call.result = {.id = request.id,
+                     .name = request.name,
+                     .text = std::string(kTooManyCallsResult),
+                     .preview = {},
+                     .is_error = true};
       call.ending = Ending::kRefused;
     } else if (state.start.client_tools.contains(request.name)) {
       call.status = CallStatus::kWithClient;
@@ -123,17 +130,19 @@ void begin_batch(State& state, llm::Answer& answer) {
     state.batch.push_back(std::move(call));
   }
   if (!for_client.tool_calls.empty()) state.transcript = extend_transcript(state.transcript, for_client);
-  state.conversation.append(state.start.number, {.role = llm::Role::kAssistant,
-                                                 .content = answer.text,
-                                                 .tool_calls = std::move(answer.tool_calls)});
+  state.conversation.append(
+      state.start.number,
+      {.role = llm::Role::kAssistant, .content = answer.text, .tool_calls = std::move(answer.tool_calls)});
   state.phase = Phase::kTools;
 }
 
 void finish_answer(State& state, llm::Answer& answer) {
   if (answer.text.empty()) {
-    fail_turn(state, Error{.code = Code::kUpstream,
-                           .message = answer.tool_calls.empty() ? "the model gave an empty answer; try again"
-                                                                : "the model kept calling tools after it was asked for its final answer"});
+    fail_turn(state,
+              Error{.code = Code::kUpstream,
+                    .message = answer.tool_calls.empty()
+                                   ? "the model gave an empty answer; try again"
+                                   : "the model kept calling tools after it was asked for its final answer"});
     return;
   }
   say(state, llm::Role::kAssistant, answer.text);
@@ -203,8 +212,8 @@ struct Apply {
     for (tools::PreparedCall& prepared : in.calls) {
       Call* call = find_call(state, prepared.id);
       if (call == nullptr || call->status != CallStatus::kRequested) continue;
-      call->status =
-          prepared.decision == tools::PreparedCall::Decision::kAsk ? CallStatus::kNeedsApproval : CallStatus::kRunnable;
+      call->status = prepared.decision == tools::PreparedCall::Decision::kAsk ? CallStatus::kNeedsApproval
+                                                                              : CallStatus::kRunnable;
       call->prepared = std::move(prepared);
     }
   }
@@ -234,7 +243,8 @@ struct Apply {
     call->status = CallStatus::kAsked;
     call->request_id = in.request_id;
     add_visible(state, approval_text(in.tool_name, in.description, in.arguments));
-    state.transcript = extend_transcript(state.transcript, {.role = llm::Role::kAssistant, .content = state.visible});
+    state.transcript =
+        extend_transcript(state.transcript, {.role = llm::Role::kAssistant, .content = state.visible});
   }
 
   void operator()(Answered& in) const {
@@ -249,7 +259,8 @@ struct Apply {
         call.prepared.decision = tools::PreparedCall::Decision::kRun;
       }
       if (!in.input.empty()) {
-        state.transcript = extend_transcript(state.transcript, {.role = llm::Role::kUser, .content = in.input});
+        state.transcript =
+            extend_transcript(state.transcript, {.role = llm::Role::kUser, .content = in.input});
       }
     }
   }
@@ -283,7 +294,8 @@ struct Apply {
   void operator()(TurnFinished& in) const {
     if (!running(state)) return;
     state.reply = std::move(in.reply);
-    state.transcript = extend_transcript(state.transcript, {.role = llm::Role::kAssistant, .content = state.visible});
+    state.transcript =
+        extend_transcript(state.transcript, {.role = llm::Role::kAssistant, .content = state.visible});
     end_turn(state);
   }
 
@@ -306,8 +318,10 @@ struct Apply {
 
 std::vector<Effect> model_effects(const State& state) {
   const auto context = static_cast<double>(state.start.context_tokens);
-  if (!state.requested && context > 0 && static_cast<double>(state.conversation.tokens()) > context * kCompactAt) {
-    const auto plan = plan_compaction(state.conversation, state.start.number, static_cast<std::int64_t>(context * kCompactTo));
+  if (!state.requested && context > 0 &&
+      static_cast<double>(state.conversation.tokens()) > context * kCompactAt) {
+    const auto plan = plan_compaction(state.conversation, state.start.number,
+                                      static_cast<std::int64_t>(context * kCompactTo));
     if (plan) return {Compact{*plan}};
   }
   return {CallModel{state.iteration}};
@@ -322,15 +336,26 @@ std::vector<Effect> tool_effects(const State& state) {
   bool started = false;
   for (const Call& call : state.batch) {
     switch (call.status) {
-      case CallStatus::kRequested: requested.push_back(call.request); break;
-      case CallStatus::kRunnable: runnable.push_back(call.prepared); break;
-      case CallStatus::kStarted: started = true; break;
+      case CallStatus::kRequested:
+        requested.push_back(call.request);
+        break;
+      case CallStatus::kRunnable:
+        runnable.push_back(call.prepared);
+        break;
+      case CallStatus::kStarted:
+        started = true;
+        break;
       case CallStatus::kNeedsApproval:
         if (to_ask == nullptr) to_ask = &call;
         break;
-      case CallStatus::kAsked: asked = &call; break;
-      case CallStatus::kWithClient: with_client.push_back(call.request); break;
-      case CallStatus::kDone: break;
+      case CallStatus::kAsked:
+        asked = &call;
+        break;
+      case CallStatus::kWithClient:
+        with_client.push_back(call.request);
+        break;
+      case CallStatus::kDone:
+        break;
     }
   }
   if (!requested.empty()) return {PrepareCalls{std::move(requested)}};
@@ -345,11 +370,16 @@ std::vector<Effect> tool_effects(const State& state) {
 
 std::vector<Effect> effects(const State& state) {
   switch (state.phase) {
-    case Phase::kIdle: return {};
-    case Phase::kModel: return model_effects(state);
-    case Phase::kTools: return tool_effects(state);
-    case Phase::kFinishing: return {Finish{}};
-    case Phase::kFailing: return {Fail{*state.error}};
+    case Phase::kIdle:
+      return {};
+    case Phase::kModel:
+      return model_effects(state);
+    case Phase::kTools:
+      return tool_effects(state);
+    case Phase::kFinishing:
+      return {Finish{}};
+    case Phase::kFailing:
+      return {Fail{*state.error}};
   }
   return {};
 }
@@ -377,7 +407,9 @@ const Call* pending_approval(const State& state) {
 }
 
 std::string effect_name(const Effect& effect) {
-  static constexpr std::string_view kNames[] = {"CallModel", "PrepareCalls", "RunCalls", "Ask", "AwaitAnswer", "AwaitClient", "Compact", "Finish", "Fail"};
+  static constexpr std::string_view kNames[] = {"CallModel", "PrepareCalls", "RunCalls",
+                                                "Ask",       "AwaitAnswer",  "AwaitClient",
+                                                "Compact",   "Finish",       "Fail"};
   return std::string(kNames[effect.index()]);
 }
 

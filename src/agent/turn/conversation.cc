@@ -8,7 +8,8 @@ namespace chela::agent::turn {
 namespace {
 
 std::string shortened(const llm::Message& message) {
-  return fmt::format("[result of {} bytes left out to save space; call the tool again if you need it]", message.content.size());
+  return fmt::format("[result of {} bytes left out to save space; call the tool again if you need it]",
+                     message.content.size());
 }
 
 }  // namespace
@@ -17,7 +18,8 @@ std::int64_t estimate_tokens(std::string_view text) { return static_cast<std::in
 
 std::int64_t estimate_tokens(const llm::Message& message) {
   std::int64_t tokens = 4 + estimate_tokens(message.content);
-  for (const llm::ToolCall& call : message.tool_calls) tokens += 4 + estimate_tokens(call.name) + estimate_tokens(call.arguments);
+  for (const llm::ToolCall& call : message.tool_calls)
+    tokens += 4 + estimate_tokens(call.name) + estimate_tokens(call.arguments);
   return tokens;
 }
 
@@ -33,7 +35,8 @@ void Conversation::apply(const CompactionPlan& plan) {
     return true;
   });
   for (Entry& e : entries_) {
-    if (std::find(plan.shorten.begin(), plan.shorten.end(), e.number) != plan.shorten.end()) e.message.content = shortened(e.message);
+    if (std::find(plan.shorten.begin(), plan.shorten.end(), e.number) != plan.shorten.end())
+      e.message.content = shortened(e.message);
   }
   tokens_ = 0;
   for (const Entry& e : entries_) tokens_ += estimate_tokens(e.message);
@@ -41,10 +44,13 @@ void Conversation::apply(const CompactionPlan& plan) {
 
 std::string Conversation::note() const {
   if (dropped_turns_ == 0) return {};
-  return fmt::format("[The first {} turns of this conversation are left out here to save space; they are kept in the log.]", dropped_turns_);
+  return fmt::format(
+      "[The first {} turns of this conversation are left out here to save space; they are kept in the log.]",
+      dropped_turns_);
 }
 
-std::optional<CompactionPlan> plan_compaction(const Conversation& conversation, std::int64_t current_turn, std::int64_t target) {
+std::optional<CompactionPlan> plan_compaction(const Conversation& conversation, std::int64_t current_turn,
+                                              std::int64_t target) {
   CompactionPlan plan{.tokens_before = conversation.tokens(), .tokens_after = conversation.tokens()};
   const std::vector<Entry>& entries = conversation.entries();
   size_t i = 0;
@@ -61,7 +67,8 @@ std::optional<CompactionPlan> plan_compaction(const Conversation& conversation, 
     if (entries[i].message.role == llm::Role::kTool) results.push_back(&entries[i]);
   }
   for (size_t k = 0; k + 2 < results.size() && plan.tokens_after > target; ++k) {
-    const std::int64_t saved = estimate_tokens(results[k]->message.content) - estimate_tokens(shortened(results[k]->message));
+    const std::int64_t saved =
+        estimate_tokens(results[k]->message.content) - estimate_tokens(shortened(results[k]->message));
     if (saved <= 0) continue;
     plan.shorten.push_back(results[k]->number);
     plan.tokens_after -= saved;

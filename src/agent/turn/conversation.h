@@ -18,8 +18,8 @@ struct Entry {
 
 // Which messages leave the prompt. They stay in the log.
 struct CompactionPlan {
-  std::int64_t drop_below = 0;            // entries with smaller numbers go
-  std::vector<std::int64_t> shorten;      // tool results that are replaced by a note
+  std::int64_t drop_below = 0;        // entries with smaller numbers go
+  std::vector<std::int64_t> shorten;  // tool results that are replaced by a note
   std::int64_t tokens_before = 0;
   std::int64_t tokens_after = 0;
 
@@ -51,6 +51,7 @@ std::int64_t estimate_tokens(std::string_view text);
 
 // The plain policy: drop the oldest whole turns, keeping at least the current one; when that is not enough, shorten the oldest tool
 // results of the current turn. Nothing when the conversation fits `target` tokens or nothing can be dropped.
-std::optional<CompactionPlan> plan_compaction(const Conversation& conversation, std::int64_t current_turn, std::int64_t target);
+std::optional<CompactionPlan> plan_compaction(const Conversation& conversation, std::int64_t current_turn,
+                                              std::int64_t target);
 
 }  // namespace chela::agent::turn

@@ -15,8 +15,10 @@ inline constexpr std::string_view kDeniedResult =
     "The person declined this call. Do not repeat it. Go on without it, or say what you need and why.";
 inline constexpr std::string_view kInterruptedResult =
     "interrupted: the engine restarted while this ran; outcome unknown, not repeated";
-inline constexpr std::string_view kStoppedResult = "interrupted: the person stopped this turn before the call was finished";
-inline constexpr std::string_view kTooManyCallsResult = "not run: too many calls in one answer; call fewer tools at a time";
+inline constexpr std::string_view kStoppedResult =
+    "interrupted: the person stopped this turn before the call was finished";
+inline constexpr std::string_view kTooManyCallsResult =
+    "not run: too many calls in one answer; call fewer tools at a time";
 
 // Tells the model why its tools are switched off.
 std::string repeated_call_note(std::string_view tool, int times);

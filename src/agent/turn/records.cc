@@ -10,9 +10,10 @@ using json::Value;
 
 constexpr std::int64_t kVersion = 1;
 
-constexpr std::array<std::string_view, 14> kKinds{"TurnStarted", "ModelRequested", "ModelAnswered", "ToolRequested", "ToolStarted",
-                                                  "ToolFinished", "Asked", "Answered", "Steered", "Compacted",
-                                                  "Interrupted", "TurnFinished", "TurnFailed", "Forked"};
+constexpr std::array<std::string_view, 14> kKinds{
+    "TurnStarted",  "ModelRequested", "ModelAnswered", "ToolRequested", "ToolStarted",
+    "ToolFinished", "Asked",          "Answered",      "Steered",       "Compacted",
+    "Interrupted",  "TurnFinished",   "TurnFailed",    "Forked"};
 static_assert(kKinds.size() == std::variant_size_v<Input>);
 
 constexpr std::array<std::string_view, 5> kEndings{"ran", "refused", "denied", "interrupted", "client"};
@@ -33,11 +34,14 @@ const json::Array& list(const Value& body, std::string_view key) {
 }
 
 Value usage_json(const llm::Usage& usage) {
-  return Value::object({{"input_tokens", usage.input_tokens}, {"output_tokens", usage.output_tokens}, {"cached_tokens", usage.cached_tokens}});
+  return Value::object({{"input_tokens", usage.input_tokens},
+                        {"output_tokens", usage.output_tokens},
+                        {"cached_tokens", usage.cached_tokens}});
 }
 
 llm::Usage usage_from(const Value& value) {
-  return {value.int_or("input_tokens", 0), value.int_or("output_tokens", 0), value.int_or("cached_tokens", 0)};
+  return {value.int_or("input_tokens", 0), value.int_or("output_tokens", 0),
+          value.int_or("cached_tokens", 0)};
 }
 
 Value call_json(const llm::ToolCall& call) {
@@ -45,7 +49,9 @@ Value call_json(const llm::ToolCall& call) {
 }
 
 Value prepared_json(const tools::PreparedCall& call) {
-  Value v = Value::object({{"id", call.id}, {"name", call.name}, {"arguments", call.arguments},
+  Value v = Value::object({{"id", call.id},
+                           {"name", call.name},
+                           {"arguments", call.arguments},
                            {"decision", kDecisions[static_cast<size_t>(call.decision)]}});
   if (!call.refusal.empty()) v.set("refusal", call.refusal);
   if (!call.description.empty()) v.set("description", call.description);
@@ -54,34 +60,49 @@ Value prepared_json(const tools::PreparedCall& call) {
 }
 
 tools::PreparedCall prepared_from(const Value& v) {
-  tools::PreparedCall call{.id = v.string_or("id"), .name = v.string_or("name"), .arguments = member(v, "arguments")};
+  tools::PreparedCall call{
+      .id = v.string_or("id"), .name = v.string_or("name"), .arguments = member(v, "arguments")};
   const std::string decision = v.string_or("decision");
   for (size_t i = 0; i < kDecisions.size(); ++i) {
     if (kDecisions[i] == decision) call.decision = static_cast<tools::PreparedCall::Decision>(i);
   }
   call.refusal = v.string_or("refusal");
   call.description = v.string_or("description");
-  call.idempotence = v.bool_or("repeatable", false) ? tools::Idempotence::kRepeatable : tools::Idempotence::kOnce;
+  call.idempotence =
+      v.bool_or("repeatable", false) ? tools::Idempotence::kRepeatable : tools::Idempotence::kOnce;
   return call;
 }
 
 Value error_json(const Error& error) { return json::from_error(error); }
 
 Error error_from(const Value& v) {
-  Error error{.code = code_from_name(v.string_or("code")).value_or(Code::kInternal), .message = v.string_or("message")};
+  Error error{.code = code_from_name(v.string_or("code")).value_or(Code::kInternal),
+              .message = v.string_or("message")};
   const Value context = member(v, "context");
   if (const Object* object = context.as_object()) {
-    for (const json::Member& m : *object) error.with(m.key, m.value.as_string() != nullptr ? *m.value.as_string() : "");
+    for (const json::Member& m : *object)
+      error.with(m.key, m.value.as_string() != nullptr ? *m.value.as_string() : "");
   }
-  if (const std::int64_t ms = v.int_or("retry_after_ms", -1); ms >= 0) error.retry_after = std::chrono::milliseconds(ms);
+  if (const std::int64_t ms = v.int_or("retry_after_ms", -1); ms >= 0)
+    error.retry_after = std::chrono::milliseconds(ms);
   return error;
 }
 
 struct ToBody {
   Object operator()(const TurnStarted& in) const {
-    Object o{{"turn", in.turn}, {"number", in.number}, {"message_id", in.message_id}, {"input", in.input}, {"content", in.content},
-             {"agent", in.agent}, {"model", in.model}, {"system", in.system_hash}, {"tools", in.tools_hash}, {"channel", in.channel},
-             {"max_iterations", in.max_iterations}, {"context_tokens", in.context_tokens}, {"at", in.at}};
+    Object o{{"turn", in.turn},
+             {"number", in.number},
+             {"message_id", in.message_id},
+             {"input", in.input},
+             {"content", in.content},
+             {"agent", in.agent},
+             {"model", in.model},
+             {"system", in.system_hash},
+             {"tools", in.tools_hash},
+             {"channel", in.channel},
+             {"max_iterations", in.max_iterations},
+             {"context_tokens", in.context_tokens},
+             {"at", in.at}};
     if (!in.client_tools.empty()) {
       json::Array names;
       for (const std::string& name : in.client_tools) names.push_back(name);
@@ -96,12 +117,17 @@ struct ToBody {
     if (in.max_tokens) o.set("max_tokens", *in.max_tokens);
     return o;
   }
-  Object operator()(const ModelRequested& in) const { return {{"iteration", in.iteration}, {"hash", in.hash}}; }
+  Object operator()(const ModelRequested& in) const {
+    return {{"iteration", in.iteration}, {"hash", in.hash}};
+  }
   Object operator()(const ModelAnswered& in) const {
     const llm::Answer& a = in.answer;
     json::Array calls;
     for (const llm::ToolCall& call : a.tool_calls) calls.push_back(call_json(call));
-    Object o{{"text", a.text}, {"usage", usage_json(a.usage)}, {"finish_reason", llm::finish_reason_name(a.finish_reason)}, {"model", a.model}};
+    Object o{{"text", a.text},
+             {"usage", usage_json(a.usage)},
+             {"finish_reason", llm::finish_reason_name(a.finish_reason)},
+             {"model", a.model}};
     if (!a.reasoning.empty()) o.set("reasoning", a.reasoning);
     if (!calls.empty()) o.set("tool_calls", std::move(calls));
     return o;
@@ -113,11 +139,14 @@ struct ToBody {
   }
   Object operator()(const ToolStarted& in) const { return {{"id", in.id}, {"name", in.name}}; }
   Object operator()(const ToolFinished& in) const {
-    return {{"id", in.call.id}, {"name", in.call.name}, {"text", in.call.text}, {"preview", in.call.preview},
-            {"is_error", in.call.is_error}, {"ending", ending_name(in.ending)}};
+    return {{"id", in.call.id},           {"name", in.call.name},         {"text", in.call.text},
+            {"preview", in.call.preview}, {"is_error", in.call.is_error}, {"ending", ending_name(in.ending)}};
   }
   Object operator()(const Asked& in) const {
-    return {{"request_id", in.request_id}, {"call_id", in.call_id}, {"tool_name", in.tool_name}, {"description", in.description},
+    return {{"request_id", in.request_id},
+            {"call_id", in.call_id},
+            {"tool_name", in.tool_name},
+            {"description", in.description},
             {"arguments", in.arguments}};
   }
   Object operator()(const Answered& in) const {
@@ -131,12 +160,18 @@ struct ToBody {
   Object operator()(const Compacted& in) const {
     json::Array shorten;
     for (const std::int64_t n : in.plan.shorten) shorten.push_back(static_cast<long long>(n));
-    return {{"drop_below", in.plan.drop_below}, {"shorten", std::move(shorten)}, {"tokens_before", in.plan.tokens_before},
-            {"tokens_after", in.plan.tokens_after}, {"refused_length", in.refused_length}};
+    return {{"drop_below", in.plan.drop_below},
+            {"shorten", std::move(shorten)},
+            {"tokens_before", in.plan.tokens_before},
+            {"tokens_after", in.plan.tokens_after},
+            {"refused_length", in.refused_length}};
   }
   Object operator()(const Interrupted& in) const { return {{"reason", in.reason}}; }
   Object operator()(const TurnFinished& in) const {
-    return {{"reply", in.reply}, {"usage", usage_json(in.usage)}, {"finish_reason", llm::finish_reason_name(in.finish_reason)}, {"at", in.at}};
+    return {{"reply", in.reply},
+            {"usage", usage_json(in.usage)},
+            {"finish_reason", llm::finish_reason_name(in.finish_reason)},
+            {"at", in.at}};
   }
   Object operator()(const TurnFailed& in) const { return {{"error", error_json(in.error)}}; }
   Object operator()(const Forked& in) const { return {{"from", in.from}, {"at", in.at}}; }
@@ -177,7 +212,8 @@ Result<Input> read(const Value& v, ModelAnswered in) {
   in.answer.text = v.string_or("text");
   in.answer.reasoning = v.string_or("reasoning");
   for (const Value& call : list(v, "tool_calls")) {
-    in.answer.tool_calls.push_back({call.string_or("id"), call.string_or("name"), call.string_or("arguments")});
+    in.answer.tool_calls.push_back(
+        {call.string_or("id"), call.string_or("name"), call.string_or("arguments")});
   }
   in.answer.usage = usage_from(member(v, "usage"));
   in.answer.finish_reason = llm::finish_reason_from_name(v.string_or("finish_reason"));
@@ -190,23 +226,31 @@ Result<Input> read(const Value& v, ToolRequested in) {
   return in;
 }
 
-Result<Input> read(const Value& v, ToolStarted) { return ToolStarted{v.string_or("id"), v.string_or("name")}; }
+Result<Input> read(const Value& v, ToolStarted) {
+  return ToolStarted{v.string_or("id"), v.string_or("name")};
+}
 
 Result<Input> read(const Value& v, ToolFinished in) {
-  in.call = {v.string_or("id"), v.string_or("name"), v.string_or("text"), v.string_or("preview"), v.bool_or("is_error", false)};
+  in.call = {v.string_or("id"), v.string_or("name"), v.string_or("text"), v.string_or("preview"),
+             v.bool_or("is_error", false)};
   in.ending = ending_from_name(v.string_or("ending")).value_or(Ending::kRan);
   return in;
 }
 
 Result<Input> read(const Value& v, Asked) {
-  return Asked{v.string_or("request_id"), v.string_or("call_id"), v.string_or("tool_name"), v.string_or("description"), member(v, "arguments")};
+  return Asked{v.string_or("request_id"), v.string_or("call_id"), v.string_or("tool_name"),
+               v.string_or("description"), member(v, "arguments")};
 }
 
 Result<Input> read(const Value& v, Answered) {
-  return Answered{v.string_or("request_id"), decision_from_name(v.string_or("decision")).value_or(Decision::kDeny), v.string_or("input")};
+  return Answered{v.string_or("request_id"),
+                  decision_from_name(v.string_or("decision")).value_or(Decision::kDeny),
+                  v.string_or("input")};
 }
 
-Result<Input> read(const Value& v, Steered) { return Steered{v.string_or("message_id"), v.string_or("input"), v.string_or("next_turn")}; }
+Result<Input> read(const Value& v, Steered) {
+  return Steered{v.string_or("message_id"), v.string_or("input"), v.string_or("next_turn")};
+}
 
 Result<Input> read(const Value& v, Compacted in) {
   in.plan.drop_below = v.int_or("drop_below", 0);
@@ -220,8 +264,8 @@ Result<Input> read(const Value& v, Compacted in) {
 Result<Input> read(const Value& v, Interrupted) { return Interrupted{v.string_or("reason")}; }
 
 Result<Input> read(const Value& v, TurnFinished) {
-  return TurnFinished{v.string_or("reply"), usage_from(member(v, "usage")), llm::finish_reason_from_name(v.string_or("finish_reason")),
-                      v.int_or("at", 0)};
+  return TurnFinished{v.string_or("reply"), usage_from(member(v, "usage")),
+                      llm::finish_reason_from_name(v.string_or("finish_reason")), v.int_or("at", 0)};
 }
 
 Result<Input> read(const Value& v, TurnFailed) { return TurnFailed{error_from(member(v, "error"))}; }
@@ -257,7 +301,8 @@ Result<Input> from_body(std::string_view kind, std::string_view body) {
   const auto value = json::parse(body);
   if (!value) return fail(value.error());
   if (const std::int64_t version = value->int_or("v", 0); version < 1 || version > kVersion) {
-    return fail(Code::kUnsupported, "a {} record has version {}; this program reads up to {}", kind, version, kVersion);
+    return fail(Code::kUnsupported, "a {} record has version {}; this program reads up to {}", kind, version,
+                kVersion);
   }
   return read_kind(kind, *value, std::make_index_sequence<kKinds.size()>{});
 }

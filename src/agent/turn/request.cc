@@ -7,7 +7,8 @@ namespace chela::agent::turn {
 llm::Request build_request(const State& state, const Sources& sources) {
   llm::Request request;
   request.model = state.start.model;
-  if (!sources.system.empty()) request.messages.push_back({.role = llm::Role::kSystem, .content = sources.system});
+  if (!sources.system.empty())
+    request.messages.push_back({.role = llm::Role::kSystem, .content = sources.system});
   if (const std::string note = state.conversation.note(); !note.empty()) {
     request.messages.push_back({.role = llm::Role::kSystem, .content = note});
   }
@@ -20,12 +21,15 @@ llm::Request build_request(const State& state, const Sources& sources) {
   return request;
 }
 
-std::string request_hash(const llm::Request& request) { return crypto::content_hash(json::canonical(llm::to_json(request))); }
+std::string request_hash(const llm::Request& request) {
+  return crypto::content_hash(json::canonical(llm::to_json(request)));
+}
 
 std::string tools_to_text(const std::vector<llm::ToolSpec>& tools) {
   json::Array list;
   for (const llm::ToolSpec& tool : tools) {
-    list.push_back(json::Value::object({{"name", tool.name}, {"description", tool.description}, {"parameters", tool.parameters}}));
+    list.push_back(json::Value::object(
+        {{"name", tool.name}, {"description", tool.description}, {"parameters", tool.parameters}}));
   }
   return json::write(list);
 }
@@ -37,7 +41,8 @@ Result<std::vector<llm::ToolSpec>> tools_from_text(std::string_view text) {
   if (const json::Array* list = value->as_array()) {
     for (const json::Value& item : *list) {
       const json::Value* parameters = item.find("parameters");
-      tools.push_back({item.string_or("name"), item.string_or("description"), parameters != nullptr ? *parameters : json::Value()});
+      tools.push_back({item.string_or("name"), item.string_or("description"),
+                       parameters != nullptr ? *parameters : json::Value()});
     }
   }
   return tools;

@@ -10,8 +10,8 @@ namespace chela::agent::turn {
 
 // The bodies that a turn's record names by hash.
 struct Sources {
-  std::string system;                 // the system prompt
-  std::vector<llm::ToolSpec> tools;   // what the model may call
+  std::string system;                // the system prompt
+  std::vector<llm::ToolSpec> tools;  // what the model may call
 };
 
 // The request of the model call that `state` asks for. Pure: a replay builds the same bytes.

@@ -27,10 +27,10 @@ struct TurnStarted {
   std::string content;  // what the model sees: context block and input
   std::string agent;
   std::string model;
-  std::string system_hash;  // blob: the system prompt
-  std::string tools_hash;   // blob: the tools offered, as a JSON array
-  std::set<std::string> client_tools = {};     // names that the client runs
-  std::vector<llm::Message> history = {};      // of a thread that begins with a client's conversation
+  std::string system_hash;                  // blob: the system prompt
+  std::string tools_hash;                   // blob: the tools offered, as a JSON array
+  std::set<std::string> client_tools = {};  // names that the client runs
+  std::vector<llm::Message> history = {};   // of a thread that begins with a client's conversation
   std::string channel;
   int max_iterations = 0;
   std::int64_t context_tokens = 0;
@@ -83,7 +83,8 @@ struct Answered {
 struct Steered {
   std::string message_id;
   std::string input;
-  std::string next_turn = {};  // the turn this message will start after the running one; "" = it joins the running one
+  std::string next_turn =
+      {};  // the turn this message will start after the running one; "" = it joins the running one
 };
 
 struct Compacted {
@@ -112,8 +113,9 @@ struct Forked {
   std::int64_t at = 0;
 };
 
-using Input = std::variant<TurnStarted, ModelRequested, ModelAnswered, ToolRequested, ToolStarted, ToolFinished, Asked, Answered, Steered,
-                           Compacted, Interrupted, TurnFinished, TurnFailed, Forked>;
+using Input =
+    std::variant<TurnStarted, ModelRequested, ModelAnswered, ToolRequested, ToolStarted, ToolFinished, Asked,
+                 Answered, Steered, Compacted, Interrupted, TurnFinished, TurnFailed, Forked>;
 
 // --- State
 
@@ -123,7 +125,7 @@ enum class CallStatus {
   kStarted,        // running, or running when the engine stopped
   kNeedsApproval,  // prepared, to be asked
   kAsked,
-  kWithClient,     // the client runs it
+  kWithClient,  // the client runs it
   kDone,
 };
 
@@ -140,28 +142,28 @@ enum class Phase { kIdle, kModel, kTools, kFinishing, kFailing };
 
 struct State {
   Conversation conversation;
-  std::int64_t turns = 0;  // finished and running
+  std::int64_t turns = 0;      // finished and running
   std::vector<Steered> queue;  // messages that start turns of their own, oldest first
-  std::string transcript;  // hash of the conversation as a client of /v1 sees it (transcript.h)
+  std::string transcript;      // hash of the conversation as a client of /v1 sees it (transcript.h)
 
   // Of the running turn:
   Phase phase = Phase::kIdle;
   TurnStarted start;
   std::string transcript_before;  // restored when the turn fails
-  int iteration = 0;            // model calls answered so far
-  int steps = 0;                // the same since the last message of the person: what max_iterations bounds
-  bool requested = false;       // a model call is under way
-  std::vector<Call> batch;      // calls of the last answer
-  std::vector<std::string> steering;  // messages that join before the next model call
+  int iteration = 0;              // model calls answered so far
+  int steps = 0;                  // the same since the last message of the person: what max_iterations bounds
+  bool requested = false;         // a model call is under way
+  std::vector<Call> batch;        // calls of the last answer
+  std::vector<std::string> steering;   // messages that join before the next model call
   std::map<std::string, int> repeats;  // call + arguments + result -> how often
   std::set<std::string> call_ids;      // of this turn
-  bool final_answer = false;    // tools are off
-  bool context_retry = false;   // the provider refused the prompt's length once
+  bool final_answer = false;           // tools are off
+  bool context_retry = false;          // the provider refused the prompt's length once
   llm::Usage usage;
   std::string reply;
-  std::string visible;          // all the model has said since the person's last message, paragraphs between answers
+  std::string visible;  // all the model has said since the person's last message, paragraphs between answers
   llm::FinishReason finish_reason = llm::FinishReason::kStop;
-  std::string answered_by;      // model of the last answer
+  std::string answered_by;  // model of the last answer
   std::optional<Error> error;
 };
 
@@ -193,7 +195,8 @@ struct Fail {
   Error error;
 };
 
-using Effect = std::variant<CallModel, PrepareCalls, RunCalls, Ask, AwaitAnswer, AwaitClient, Compact, Finish, Fail>;
+using Effect =
+    std::variant<CallModel, PrepareCalls, RunCalls, Ask, AwaitAnswer, AwaitClient, Compact, Finish, Fail>;
 
 struct Step {
   State state;

@@ -28,13 +28,16 @@ ModelAnswered calls(std::vector<llm::ToolCall> tool_calls) {
   return {llm::Answer{.tool_calls = std::move(tool_calls), .finish_reason = llm::FinishReason::kToolCalls}};
 }
 
-ToolRequested prepared(std::vector<std::string> ids, tools::PreparedCall::Decision decision = tools::PreparedCall::Decision::kRun) {
+ToolRequested prepared(std::vector<std::string> ids,
+                       tools::PreparedCall::Decision decision = tools::PreparedCall::Decision::kRun) {
   ToolRequested in;
   for (std::string& id : ids) in.calls.push_back({.id = id, .name = "echo", .decision = decision});
   return in;
 }
 
-ToolFinished result(std::string id, std::string text) { return {tools::FinishedCall{.id = std::move(id), .name = "echo", .text = std::move(text)}}; }
+ToolFinished result(std::string id, std::string text) {
+  return {tools::FinishedCall{.id = std::move(id), .name = "echo", .text = std::move(text)}};
+}
 
 // Folds inputs one after the other.
 class Turn {
@@ -108,7 +111,8 @@ TEST(Advance, ApprovalsAreAskedOneByOneAfterTheOthersRan) {
   EXPECT_EQ(pending_approval(turn.state)->request_id, "r1");
   turn << Answered{"r1", Decision::kApprove};
   ASSERT_TRUE(turn.next<RunCalls>());
-  turn << ToolStarted{"a", "echo"} << result("a", "A") << Asked{"r2", "c", "echo", "", {}} << Answered{"r2", Decision::kDeny};
+  turn << ToolStarted{"a", "echo"} << result("a", "A") << Asked{"r2", "c", "echo", "", {}}
+       << Answered{"r2", Decision::kDeny};
   ASSERT_TRUE(turn.next<RunCalls>());
   EXPECT_EQ(turn.next<RunCalls>()->calls[0].refusal, kDeniedResult);
   turn << ToolFinished{{.id = "c", .name = "echo", .text = "denied"}, Ending::kDenied};
@@ -117,8 +121,9 @@ TEST(Advance, ApprovalsAreAskedOneByOneAfterTheOthersRan) {
 
 TEST(Advance, ASecondAnswerToAQuestionChangesNothing) {
   Turn turn;
-  turn << started() << calls({{"a", "echo", "{}"}}) << prepared({"a"}, tools::PreparedCall::Decision::kAsk) << Asked{"r1", "a", "echo", "", {}}
-       << Answered{"r1", Decision::kDeny} << Answered{"r1", Decision::kApprove};
+  turn << started() << calls({{"a", "echo", "{}"}}) << prepared({"a"}, tools::PreparedCall::Decision::kAsk)
+       << Asked{"r1", "a", "echo", "", {}} << Answered{"r1", Decision::kDeny}
+       << Answered{"r1", Decision::kApprove};
   EXPECT_EQ(turn.next<RunCalls>()->calls[0].decision, tools::PreparedCall::Decision::kRefused);
 }
 
@@ -145,7 +150,8 @@ TEST(Advance, TheSameCallWithTheSameResultEndsTheLoop) {
   for (int i = 0; i < kMaxRepeatedCalls; ++i) {
     EXPECT_FALSE(turn.state.final_answer);
     const std::string id = "c" + std::to_string(i);
-    turn << calls({{id, "echo", R"({"a":1})"}}) << prepared({id}) << ToolStarted{id, "echo"} << result(id, "same");
+    turn << calls({{id, "echo", R"({"a":1})"}}) << prepared({id}) << ToolStarted{id, "echo"}
+         << result(id, "same");
   }
   EXPECT_TRUE(turn.state.final_answer);
   EXPECT_NE(turn.state.conversation.entries().back().message.content.find("echo"), std::string::npos);
@@ -177,7 +183,8 @@ TEST(Advance, QueuedMessagesOutliveTheTurn) {
 
 TEST(Advance, AnInterruptClosesOpenCalls) {
   Turn turn;
-  turn << started() << calls({{"a", "echo", "{}"}}) << prepared({"a"}) << ToolStarted{"a", "echo"} << Interrupted{"by the user"};
+  turn << started() << calls({{"a", "echo", "{}"}}) << prepared({"a"}) << ToolStarted{"a", "echo"}
+       << Interrupted{"by the user"};
   EXPECT_EQ(turn.state.phase, Phase::kIdle);
   EXPECT_EQ(turn.state.conversation.entries().back().message.role, llm::Role::kTool);
   turn << result("a", "late");
@@ -206,7 +213,9 @@ TEST(Advance, ClientToolsAreAwaitedLast) {
 TEST(Advance, TheTranscriptIsWhatTheClientSaw) {
   Turn turn;
   turn << started("hello") << says("hi") << TurnFinished{.reply = "hi"};
-  EXPECT_EQ(turn.state.transcript, transcript_of({{llm::Role::kSystem, "ignored"}, {llm::Role::kUser, "hello"}, {llm::Role::kAssistant, "hi"}}));
+  EXPECT_EQ(turn.state.transcript, transcript_of({{llm::Role::kSystem, "ignored"},
+                                                  {llm::Role::kUser, "hello"},
+                                                  {llm::Role::kAssistant, "hi"}}));
 }
 
 TEST(Advance, AFailedTurnLeavesTheTranscriptAsItWas) {
@@ -244,7 +253,8 @@ TEST(Compaction, IsCheckedInsideToolLoops) {
   turn << in;
   for (int i = 0; i < 8 && turn.next<Compact>() == nullptr; ++i) {
     const std::string id = "c" + std::to_string(i);
-    turn << calls({{id, "echo", std::to_string(i)}}) << prepared({id}) << ToolStarted{id, "echo"} << result(id, std::string(800, 'r'));
+    turn << calls({{id, "echo", std::to_string(i)}}) << prepared({id}) << ToolStarted{id, "echo"}
+         << result(id, std::string(800, 'r'));
   }
   ASSERT_TRUE(turn.next<Compact>());
   const CompactionPlan plan = turn.next<Compact>()->plan;
@@ -262,11 +272,21 @@ TEST(Records, EveryKindRoundTrips) {
   full.max_tokens = 7;
   ToolRequested requested = prepared({"a"}, tools::PreparedCall::Decision::kAsk);
   requested.calls[0].idempotence = tools::Idempotence::kRepeatable;
-  const std::vector<Input> inputs{full, ModelRequested{1, "h"}, calls({{"a", "echo", "{}"}}), requested, ToolStarted{"a", "echo"},
-                                  ToolFinished{{"a", "echo", "text", "preview", true}, Ending::kDenied}, Asked{"r", "a", "echo", "d", json::Value(1)},
-                                  Answered{"r", Decision::kAlways, "always"}, Steered{"m", "x", "t2"}, Compacted{{3, {4}, 10, 5}, true},
-                                  Interrupted{"why"}, TurnFinished{"reply", {1, 2, 3}, llm::FinishReason::kLength, 9},
-                                  TurnFailed{Error{.code = Code::kTimeout, .message = "m", .context = {{"a", "b"}}, .retry_after = 5ms}}, Forked{"f", 3}};
+  const std::vector<Input> inputs{
+      full,
+      ModelRequested{1, "h"},
+      calls({{"a", "echo", "{}"}}),
+      requested,
+      ToolStarted{"a", "echo"},
+      ToolFinished{{"a", "echo", "text", "preview", true}, Ending::kDenied},
+      Asked{"r", "a", "echo", "d", json::Value(1)},
+      Answered{"r", Decision::kAlways, "always"},
+      Steered{"m", "x", "t2"},
+      Compacted{{3, {4}, 10, 5}, true},
+      Interrupted{"why"},
+      TurnFinished{"reply", {1, 2, 3}, llm::FinishReason::kLength, 9},
+      TurnFailed{Error{.code = Code::kTimeout, .message = "m", .context = {{"a", "b"}}, .retry_after = 5ms}},
+      Forked{"f", 3}};
   ASSERT_EQ(inputs.size(), all_kinds().size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     EXPECT_EQ(kind_of(inputs[i]), all_kinds()[i]);
@@ -291,17 +311,40 @@ TEST(Advance, ArbitraryInputsKeepTheConversationWellFormed) {
     for (int i = 0; i < length; ++i) {
       const std::string id = std::string(1, static_cast<char>('a' + *rc::gen::inRange(0, 3)));
       switch (*rc::gen::inRange(0, 11)) {
-        case 0: turn << started(); break;
-        case 1: turn << ModelRequested{0, "h"}; break;
-        case 2: turn << says("text"); break;
-        case 3: turn << calls({{"a", "echo", "{}"}, {"b", "echo", "{}"}}); break;
-        case 4: turn << prepared({"a", "b"}, *rc::gen::element(tools::PreparedCall::Decision::kRun, tools::PreparedCall::Decision::kAsk)); break;
-        case 5: turn << ToolStarted{id, "echo"}; break;
-        case 6: turn << result(id, "r"); break;
-        case 7: turn << Asked{"r" + id, id, "echo", "", {}}; break;
-        case 8: turn << Answered{"r" + id, Decision::kApprove}; break;
-        case 9: turn << Steered{"m", "s"}; break;
-        default: turn << Interrupted{"x"}; break;
+        case 0:
+          turn << started();
+          break;
+        case 1:
+          turn << ModelRequested{0, "h"};
+          break;
+        case 2:
+          turn << says("text");
+          break;
+        case 3:
+          turn << calls({{"a", "echo", "{}"}, {"b", "echo", "{}"}});
+          break;
+        case 4:
+          turn << prepared({"a", "b"}, *rc::gen::element(tools::PreparedCall::Decision::kRun,
+                                                         tools::PreparedCall::Decision::kAsk));
+          break;
+        case 5:
+          turn << ToolStarted{id, "echo"};
+          break;
+        case 6:
+          turn << result(id, "r");
+          break;
+        case 7:
+          turn << Asked{"r" + id, id, "echo", "", {}};
+          break;
+        case 8:
+          turn << Answered{"r" + id, Decision::kApprove};
+          break;
+        case 9:
+          turn << Steered{"m", "s"};
+          break;
+        default:
+          turn << Interrupted{"x"};
+          break;
       }
       if (turn.next<CallModel>() == nullptr) continue;
       size_t open = 0;

@@ -151,7 +151,8 @@ int main(int argc, char** argv) {
   }
   const pid_t child = start(argv + 2);
   while (true) {
-    pollfd watched[2] = {{.fd = kControlFd, .events = POLLIN, .revents = 0}, {.fd = signals, .events = POLLIN, .revents = 0}};
+    pollfd watched[2] = {{.fd = kControlFd, .events = POLLIN, .revents = 0},
+                         {.fd = signals, .events = POLLIN, .revents = 0}};
     if (poll(watched, 2, -1) < 0) continue;
     if (watched[1].revents != 0) {
       signalfd_siginfo info;

@@ -13,10 +13,10 @@ inline constexpr std::uint8_t kKillAll = 0;
 // Guard to engine.
 struct Report {
   enum Kind : std::int32_t {
-    kStarted,       // value: the child's pid
-    kNoDirectory,   // value: errno of the working directory
-    kNotStarted,    // value: errno of the program
-    kEnded,         // value: wait status; nothing of the child is left
+    kStarted,      // value: the child's pid
+    kNoDirectory,  // value: errno of the working directory
+    kNotStarted,   // value: errno of the program
+    kEnded,        // value: wait status; nothing of the child is left
   };
   Kind kind;
   std::int32_t value;
