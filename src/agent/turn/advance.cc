@@ -1,9 +1,12 @@
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "agent/turn/notes.h"
 #include "agent/turn/state.h"
 #include "agent/turn/transcript.h"
 #include "base/limits.h"
+#include "crypto/hash.h"
 
 namespace chela::agent::turn {
 namespace {
@@ -84,7 +87,8 @@ void finish_batch(State& state) {
   ++state.steps;
   const Call* repeated = nullptr;
   for (const Call& call : state.batch) {
-    const std::string key = call.request.name + '\0' + call.request.arguments + '\0' + call.result.text;
+    const std::string key =
+        crypto::content_hash(call.request.name + '\0' + call.request.arguments + '\0' + call.result.text);
     if (++state.repeats[key] >= kMaxRepeatedCalls) repeated = &call;
   }
   if (repeated != nullptr)
@@ -99,20 +103,44 @@ void add_visible(State& state, const std::string& text) {
   state.visible += text;
 }
 
+// A hook may have changed the reply: what was said before stays, its end is the new one.
+void replace_reply(State& state, std::string reply) {
+  if (reply != state.reply && state.visible.ends_with(state.reply)) {
+    state.visible.resize(state.visible.size() - state.reply.size());
+    state.visible += reply;
+  }
+  state.reply = std::move(reply);
+}
+
 // Gives calls without an id, or with one already used, an id of their own.
 void name_calls(State& state, std::vector<llm::ToolCall>& calls) {
   for (llm::ToolCall& call : calls) {
-    if (call.id.empty() || call.id.size() > kMaxForeignIdBytes || state.call_ids.contains(call.id)) {
-      call.id = fmt::format("call_{}_{}", state.start.turn, state.call_ids.size());
+    for (size_t n = state.call_ids.size();
+         call.id.empty() || call.id.size() > kMaxForeignIdBytes || state.call_ids.contains(call.id); ++n) {
+      call.id = fmt::format("call_{}_{}", state.start.turn, n);
     }
     state.call_ids.insert(call.id);
   }
 }
 
+// Once the client's calls are all that is left of a batch, the client is told of them.
+void offer_client_calls(State& state) {
+  llm::Message for_client{.role = llm::Role::kAssistant, .content = state.visible};
+  for (const Call& call : state.batch) {
+    if (call.status == CallStatus::kWithClient) {
+      for_client.tool_calls.push_back(call.request);
+    } else if (call.status != CallStatus::kDone) {
+      return;
+    }
+  }
+  if (for_client.tool_calls.empty() || std::exchange(state.offered, true)) return;
+  state.transcript = extend_transcript(state.transcript, for_client);
+}
+
 void begin_batch(State& state, llm::Answer& answer) {
   name_calls(state, answer.tool_calls);
-  llm::Message for_client{.role = llm::Role::kAssistant, .content = state.visible};
   state.batch.clear();
+  state.offered = false;
   for (const llm::ToolCall& request : answer.tool_calls) {
     Call call{.request = request};
     if (state.batch.size() >= kMaxToolCallsPerAnswer) {
@@ -125,11 +153,10 @@ void begin_batch(State& state, llm::Answer& answer) {
       call.ending = Ending::kRefused;
     } else if (state.start.client_tools.contains(request.name)) {
       call.status = CallStatus::kWithClient;
-      for_client.tool_calls.push_back(request);
     }
     state.batch.push_back(std::move(call));
   }
-  if (!for_client.tool_calls.empty()) state.transcript = extend_transcript(state.transcript, for_client);
+  offer_client_calls(state);
   state.conversation.append(
       state.start.number,
       {.role = llm::Role::kAssistant, .content = answer.text, .tool_calls = std::move(answer.tool_calls)});
@@ -181,6 +208,7 @@ struct Apply {
     state.usage = {};
     state.reply.clear();
     state.visible.clear();
+    state.before_question.reset();
     state.answered_by.clear();
     state.error.reset();
     say(state, llm::Role::kUser, state.start.content);
@@ -234,6 +262,7 @@ struct Apply {
     call->status = CallStatus::kDone;
     call->result = std::move(in.call);
     call->ending = in.ending;
+    offer_client_calls(state);
     finish_batch(state);
   }
 
@@ -242,6 +271,7 @@ struct Apply {
     if (call == nullptr || call->status != CallStatus::kNeedsApproval) return;
     call->status = CallStatus::kAsked;
     call->request_id = in.request_id;
+    state.before_question = {state.visible, state.transcript};
     add_visible(state, approval_text(in.tool_name, in.description, in.arguments));
     state.transcript =
         extend_transcript(state.transcript, {.role = llm::Role::kAssistant, .content = state.visible});
@@ -251,7 +281,13 @@ struct Apply {
     for (Call& call : state.batch) {
       if (call.status != CallStatus::kAsked || call.request_id != in.request_id) continue;
       call.status = CallStatus::kRunnable;
-      state.visible.clear();  // the question was shown until now
+      // The question was shown until now. Who waited for an answer from elsewhere never saw it.
+      if (in.input.empty() && state.before_question) {
+        std::tie(state.visible, state.transcript) = *state.before_question;
+      } else {
+        state.visible.clear();
+      }
+      state.before_question.reset();
       if (in.decision == Decision::kDeny) {
         call.prepared.decision = tools::PreparedCall::Decision::kRefused;
         call.prepared.refusal = kDeniedResult;
@@ -271,6 +307,14 @@ struct Apply {
       return;
     }
     if (!running(state)) return;
+    if (pending_approval(state) != nullptr) {
+      // What is no answer to the question gets the question again.
+      state.transcript =
+          extend_transcript(state.transcript, {.role = llm::Role::kUser, .content = in.input});
+      state.transcript =
+          extend_transcript(state.transcript, {.role = llm::Role::kAssistant, .content = state.visible});
+      state.before_question.reset();
+    }
     state.steering.push_back(std::move(in.input));
     if (state.phase == Phase::kModel && !state.requested) deliver_steering(state);
   }
@@ -293,7 +337,7 @@ struct Apply {
 
   void operator()(TurnFinished& in) const {
     if (!running(state)) return;
-    state.reply = std::move(in.reply);
+    replace_reply(state, std::move(in.reply));
     state.transcript =
         extend_transcript(state.transcript, {.role = llm::Role::kAssistant, .content = state.visible});
     end_turn(state);
@@ -307,8 +351,10 @@ struct Apply {
     end_turn(state);
   }
 
-  // The records of the other thread up to `at` come before this one; a turn that ran there is not taken over.
+  // The records of the other thread up to `at` come before this one; a turn that ran there, and messages that waited there, are
+  // not taken over.
   void operator()(Forked&) const {
+    state.queue.clear();
     if (!running(state)) return;
     close_open_calls(state);
     state.transcript = state.transcript_before;

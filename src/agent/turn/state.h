@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -154,14 +155,17 @@ struct State {
   int steps = 0;                  // the same since the last message of the person: what max_iterations bounds
   bool requested = false;         // a model call is under way
   std::vector<Call> batch;        // calls of the last answer
+  bool offered = false;           // the client has been told of its calls in the batch
   std::vector<std::string> steering;   // messages that join before the next model call
-  std::map<std::string, int> repeats;  // call + arguments + result -> how often
+  std::map<std::string, int> repeats;  // hash of call, arguments and result -> how often
   std::set<std::string> call_ids;      // of this turn
   bool final_answer = false;           // tools are off
   bool context_retry = false;          // the provider refused the prompt's length once
   llm::Usage usage;
   std::string reply;
   std::string visible;  // all the model has said since the person's last message, paragraphs between answers
+  // `visible` and `transcript` as they were before the question that is shown now.
+  std::optional<std::pair<std::string, std::string>> before_question;
   llm::FinishReason finish_reason = llm::FinishReason::kStop;
   std::string answered_by;  // model of the last answer
   std::optional<Error> error;

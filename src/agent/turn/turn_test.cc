@@ -229,6 +229,71 @@ TEST(Advance, AFailedTurnLeavesTheTranscriptAsItWas) {
   EXPECT_EQ(turn.state.transcript, before);
 }
 
+TEST(Advance, WhatIsNoAnswerToAQuestionGetsTheQuestionAgain) {
+  Turn turn;
+  turn << started("go") << calls({{"a", "echo", "{}"}}) << prepared({"a"}, tools::PreparedCall::Decision::kAsk)
+       << Asked{"r1", "a", "echo", "", {}};
+  const std::string question = turn.state.visible;
+  turn << Steered{"m", "what for?"};
+  EXPECT_EQ(turn.state.visible, question);
+  EXPECT_EQ(turn.state.transcript, transcript_of({{llm::Role::kUser, "go"},
+                                                  {llm::Role::kAssistant, question},
+                                                  {llm::Role::kUser, "what for?"},
+                                                  {llm::Role::kAssistant, question}}));
+}
+
+TEST(Advance, AQuestionAnsweredElsewhereLeavesNoTraceForWhoWaited) {
+  Turn turn;
+  ModelAnswered asks = calls({{"a", "echo", "{}"}});
+  asks.answer.text = "let me see";
+  turn << started("go") << asks << prepared({"a"}, tools::PreparedCall::Decision::kAsk)
+       << Asked{"r1", "a", "echo", "", {}} << Answered{"r1", Decision::kApprove} << ToolStarted{"a", "echo"}
+       << result("a", "A") << says("done") << TurnFinished{.reply = "done"};
+  EXPECT_EQ(turn.state.visible, "let me see\n\ndone");
+  EXPECT_EQ(turn.state.transcript,
+            transcript_of({{llm::Role::kUser, "go"}, {llm::Role::kAssistant, "let me see\n\ndone"}}));
+}
+
+TEST(Advance, TheClientLearnsOfItsCallsAfterTheQuestion) {
+  Turn turn;
+  TurnStarted in = started("go");
+  in.client_tools = {"theirs"};
+  turn << in << calls({{"a", "theirs", "{}"}, {"b", "echo", "{}"}})
+       << prepared({"b"}, tools::PreparedCall::Decision::kAsk) << Asked{"r1", "b", "echo", "", {}};
+  const std::string question = turn.state.visible;
+  const std::vector<llm::Message> asked{{llm::Role::kUser, "go"}, {llm::Role::kAssistant, question}};
+  EXPECT_EQ(turn.state.transcript, transcript_of(asked));
+  turn << Answered{"r1", Decision::kApprove, "yes"} << ToolStarted{"b", "echo"} << result("b", "B");
+  ASSERT_TRUE(turn.next<AwaitClient>());
+  std::vector<llm::Message> seen = asked;
+  seen.push_back({llm::Role::kUser, "yes"});
+  seen.push_back({.role = llm::Role::kAssistant, .content = "", .tool_calls = {{"a", "theirs", "{}"}}});
+  EXPECT_EQ(turn.state.transcript, transcript_of(seen));
+}
+
+TEST(Advance, AReplyThatAHookChangedIsWhatIsShown) {
+  Turn turn;
+  ModelAnswered first = calls({{"a", "echo", "{}"}});
+  first.answer.text = "I look";
+  turn << started("go") << first << prepared({"a"}) << ToolStarted{"a", "echo"} << result("a", "A")
+       << says("the secret") << TurnFinished{.reply = "[filtered]"};
+  EXPECT_EQ(turn.state.visible, "I look\n\n[filtered]");
+}
+
+TEST(Advance, AForkDoesNotTakeOverMessagesThatWait) {
+  Turn turn;
+  turn << started() << Steered{"m2", "later", "t2"} << Forked{"other", 2};
+  EXPECT_TRUE(turn.state.queue.empty());
+  EXPECT_EQ(turn.state.phase, Phase::kIdle);
+}
+
+TEST(Advance, AModelCannotTakeAnIdOfOurs) {
+  Turn turn;
+  turn << started() << calls({{"call_t1_1", "echo", "{}"}, {"", "echo", "{}"}, {"", "echo", "{}"}});
+  const auto& wanted = turn.next<PrepareCalls>()->calls;
+  EXPECT_EQ(std::set<std::string>({wanted[0].id, wanted[1].id, wanted[2].id}).size(), 3u);
+}
+
 TEST(Compaction, DropsOldTurnsThenShortensResults) {
   Conversation conversation;
   for (int i = 0; i < 10; ++i) {
