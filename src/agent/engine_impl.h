@@ -81,10 +81,16 @@ class EngineImpl final : public Engine {
   Task<Result<turn::Sources>> sources_for(const Scope& scope, const AgentSpec& agent, const Inbound& inbound,
                                           turn::TurnStarted& started);
   Task<Result<>> put_blob(Scope scope, std::string hash, std::string content);
-  Task<Result<Accepted>> answer(ThreadPtr thread, std::string request_id, Decision decision,
-                                std::string input);
+  // Who gave an answer: a message and its idempotency key, both "" when it came another way.
+  struct SaidBy {
+    std::string id;
+    std::string input;
+    std::string key;
+  };
+  Task<Result<Accepted>> answer(ThreadPtr thread, std::string request_id, Decision decision, SaidBy message);
   Task<> start_queued(ThreadPtr thread);
   Task<Result<std::optional<Accepted>>> seen_before(const Inbound& inbound);
+  Task<std::string> turn_of_message(Scope scope, std::string thread_id, std::string message_id);
 
   // The turn's work.
   void wake_turn(ThreadPtr thread);

@@ -40,6 +40,11 @@ std::optional<Decision> spoken_decision(std::string_view text) {
 }
 
 std::string scope_key(const Scope& scope) { return scope.realm + '\0' + scope.user + '\0' + scope.agent; }
+std::optional<std::pair<std::string, std::string>> keyed(const std::string& key,
+                                                         const std::string& message_id) {
+  if (key.empty()) return std::nullopt;
+  return std::make_pair(key, message_id);
+}
 std::string approval_key(const Scope& scope, std::string_view tool) {
   return fmt::format("auto_approve:{}:{}", scope.agent, tool);
 }
@@ -111,8 +116,31 @@ Task<Result<std::optional<Accepted>>> EngineImpl::seen_before(const Inbound& inb
       co_await d_.log.idempotent_message(inbound.scope, inbound.idempotency_key, d_.loop.clock().now());
   if (!first) co_return fail(first.error());
   if (!*first) co_return std::optional<Accepted>();
-  co_return Accepted{
-      .message_id = (*first)->first, .thread_id = (*first)->second, .turn_id = {}, .duplicate = true};
+  const auto& [message_id, thread_id] = **first;
+  std::string turn_id = co_await turn_of_message(inbound.scope, thread_id, message_id);
+  co_return Accepted{.message_id = message_id,
+                     .thread_id = thread_id,
+                     .turn_id = std::move(turn_id),
+                     .duplicate = true};
+}
+
+// The turn that a message started, joined or waits to start; "" when the log does not say.
+Task<std::string> EngineImpl::turn_of_message(Scope scope, std::string thread_id, std::string message_id) {
+  const Result<std::vector<store::LogRecord>> records =
+      co_await whole_log(std::move(scope), std::move(thread_id), 0);
+  if (!records) co_return std::string();
+  for (const store::LogRecord& record : *records) {
+    if (record.kind != "TurnStarted" && record.kind != "Steered") continue;
+    const Result<turn::Input> input = turn::from_body(record.kind, record.body);
+    if (!input) continue;
+    if (const auto* started = std::get_if<turn::TurnStarted>(&*input);
+        started != nullptr && started->message_id == message_id)
+      co_return record.turn;
+    if (const auto* steered = std::get_if<turn::Steered>(&*input);
+        steered != nullptr && steered->message_id == message_id)
+      co_return steered->next_turn.empty() ? record.turn : steered->next_turn;
+  }
+  co_return std::string();
 }
 
 Task<Result<ThreadPtr>> EngineImpl::thread_for(Inbound inbound) {
@@ -151,19 +179,19 @@ Task<Result<Accepted>> EngineImpl::take_in(ThreadPtr thread, Inbound inbound) {
   const std::string message_id = d_.ids.next();
   if (const turn::Call* pending = turn::pending_approval(state)) {
     if (const auto decision = spoken_decision(inbound.content)) {
-      co_return co_await answer(thread, pending->request_id, *decision, inbound.content);
+      co_return co_await answer(thread, pending->request_id, *decision,
+                                {message_id, inbound.content, inbound.idempotency_key});
     }
   }
-  const auto idempotency = [&]() -> std::optional<std::pair<std::string, std::string>> {
-    if (inbound.idempotency_key.empty()) return std::nullopt;
-    return std::make_pair(inbound.idempotency_key, message_id);
-  };
-  if (state.phase == turn::Phase::kIdle) {
+  // A message that came while others wait to start their turns takes its place behind them.
+  const bool idle = state.phase == turn::Phase::kIdle;
+  if (idle && state.queue.empty()) {
     const std::string turn_id = d_.ids.next();
     co_return co_await start_turn(thread, std::move(inbound), message_id, turn_id);
   }
   // A turn that is past its last model call cannot take a message any more: it becomes a turn of its own, as with busy = queue.
-  const bool ending = state.phase == turn::Phase::kFinishing || state.phase == turn::Phase::kFailing;
+  const bool ending =
+      idle || state.phase == turn::Phase::kFinishing || state.phase == turn::Phase::kFailing;
   const bool queued = ending || d_.settings.busy == WhenBusy::kQueue;
   const size_t waiting = queued ? state.queue.size() : state.steering.size();
   const size_t limit = queued ? kMaxQueuedTurns : kMaxSteeringQueue;
@@ -174,8 +202,19 @@ Task<Result<Accepted>> EngineImpl::take_in(ThreadPtr thread, Inbound inbound) {
   if (queued) watch(thread, turn_id);
   const Result<> durable =
       co_await append(thread, turn::Steered{message_id, inbound.content, queued ? turn_id : ""},
-                      Durability::kBarrier, {.idempotency = idempotency()});
-  if (!durable) co_return fail(durable.error());
+                      Durability::kBarrier, {.idempotency = keyed(inbound.idempotency_key, message_id)});
+  if (!durable) {
+    if (queued)
+      end_watch(turn_id, {.state = TurnState::kFailed, .reply = {}, .visible = {}, .error = durable.error()});
+    co_return fail(durable.error());
+  }
+  if (queued) {
+    if (state.phase == turn::Phase::kIdle && !stopping_) tasks_.spawn(start_queued(thread));
+  } else if (!thread->working && current(*thread, turn_id)) {
+    // Nobody works on a turn that could not be recorded a while ago: it goes on now.
+    watch(thread, turn_id).outcome = {};
+    wake_turn(thread);
+  }
   co_return Accepted{.message_id = message_id, .thread_id = thread->row.id, .turn_id = turn_id};
 }
 
@@ -265,8 +304,7 @@ Task<Result<Accepted>> EngineImpl::start_turn(ThreadPtr thread, Inbound inbound,
   AppendExtras extras{.open_turn = turn_id, .add_turns = 1};
   if (thread->row.title.empty())
     extras.title = std::string(utf8::prefix(strings::trim(inbound.content), kMaxTitleBytes));
-  if (!inbound.idempotency_key.empty())
-    extras.idempotency = std::make_pair(inbound.idempotency_key, message_id);
+  extras.idempotency = keyed(inbound.idempotency_key, message_id);
   watch(thread, turn_id);
   const Result<> durable =
       co_await append(thread, std::move(started), Durability::kBarrier, std::move(extras));
@@ -302,17 +340,20 @@ Task<Result<Accepted>> EngineImpl::decide(Scope scope, std::string request_id, D
   const Result<ThreadPtr> thread = co_await open_thread(scope, found->second);
   if (!thread) co_return missing;
   const runtime::Mutex::Guard guard = co_await (*thread)->mutex.lock();
-  co_return co_await answer(*thread, request_id, decision, "");
+  co_return co_await answer(*thread, request_id, decision, {d_.ids.next(), "", ""});
 }
 
 // Under the thread's mutex.
 Task<Result<Accepted>> EngineImpl::answer(ThreadPtr thread, std::string request_id, Decision decision,
-                                          std::string input) {
-  const turn::Call* call = turn::pending_approval(thread->state);
-  if (call == nullptr || call->request_id != request_id) {
-    co_return fail(Code::kConflict, "the request '{}' has been answered already or its turn has ended",
-                   request_id);
-  }
+                                          SaidBy message) {
+  const auto waits = [&] {
+    const turn::Call* call = turn::pending_approval(thread->state);
+    return call != nullptr && call->request_id == request_id ? call : nullptr;
+  };
+  const auto over =
+      fail(Code::kConflict, "the request '{}' has been answered already or its turn has ended", request_id);
+  const turn::Call* call = waits();
+  if (call == nullptr) co_return over;
   const Scope scope = thread->row.scope;
   const std::string tool = call->prepared.name;
   const std::string turn_id = thread->state.start.turn;
@@ -322,15 +363,17 @@ Task<Result<Accepted>> EngineImpl::answer(ThreadPtr thread, std::string request_
     if (!stored) co_return fail(stored.error());
     co_await auto_approved(scope);
     auto_approved_[scope_key(scope)].insert(tool);
+    if (waits() == nullptr) co_return over;  // interrupted meanwhile
   }
   const Result<> durable =
-      co_await append(thread, turn::Answered{request_id, decision, std::move(input)}, Durability::kBarrier);
+      co_await append(thread, turn::Answered{request_id, decision, std::move(message.input)},
+                      Durability::kBarrier, {.idempotency = keyed(message.key, message.id)});
   if (!durable) co_return fail(durable.error());
   asked_.erase(request_id);
   if (const auto entry = watches_.find(turn_id); entry != watches_.end())
     entry->second.outcome.state = TurnState::kProcessing;
   wake_turn(thread);
-  co_return Accepted{.message_id = d_.ids.next(), .thread_id = thread->row.id, .turn_id = turn_id};
+  co_return Accepted{.message_id = message.id, .thread_id = thread->row.id, .turn_id = turn_id};
 }
 
 Task<Result<Accepted>> EngineImpl::submit_client_results(Scope scope,
@@ -399,7 +442,7 @@ Task<Result<>> EngineImpl::interrupt(Scope scope, std::string thread_id) {
   if (!written) co_return fail(written.error());
   turns_interrupted_.add();
   end_watch(turn, std::move(outcome));
-  co_await start_queued(thread);
+  if (!stopping_) tasks_.spawn(start_queued(thread));
   co_return Result<>{};
 }
 

@@ -6,6 +6,7 @@
 #include "agent/make_engine.h"
 #include "agent/prompt.h"
 #include "agent/turn/notes.h"
+#include "base/strings.h"
 #include "hooks/hooks.h"
 #include "obs/metrics.h"
 #include "runtime/asio_loop.h"
@@ -554,7 +555,7 @@ TEST_F(EventsTest, SubscribersAreBounded) {
 
 TEST_F(EventsTest, ASlowSubscriberIsCutOffAndTheOthersGoOn) {
   FakeProvider::Reply reply{llm::Answer{.text = "x", .finish_reason = llm::FinishReason::kStop}};
-  reply.deltas.assign(kMaxSubscriberQueue + 10, "x");
+  reply.deltas.assign(kMaxSubscriberQueue + 10, std::string(16 * 1024, 'x'));
   provider_.add(reply);
   auto slow = run(engine_->subscribe(kScope, "", ""));
   auto other = run(engine_->subscribe({"default", "u2", ""}, "", ""));
@@ -563,6 +564,22 @@ TEST_F(EventsTest, ASlowSubscriberIsCutOffAndTheOthersGoOn) {
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0].type, "stream_reset");
   EXPECT_FALSE((*other)->try_next());
+}
+
+TEST_F(EventsTest, AFastModelCutsNobodyOff) {
+  FakeProvider::Reply reply{llm::Answer{.text = "x", .finish_reason = llm::FinishReason::kStop}};
+  for (size_t i = 0; i < 2 * kMaxSubscriberQueue; ++i) reply.deltas.push_back(fmt::format("{} ", i));
+  provider_.add(reply);
+  auto subscription = run(engine_->subscribe(kScope, "", ""));
+  outcome(*send("go"));
+  std::string text;
+  const std::vector<Event> events = read(**subscription);
+  for (const Event& event : events) {
+    EXPECT_NE(event.type, "stream_reset");
+    if (event.type == "stream_chunk") text += event.data.string_or("content");
+  }
+  EXPECT_EQ(text, strings::join(reply.deltas, ""));
+  EXPECT_EQ(events.back().type, "turn_finished");
 }
 
 TEST(Prompt, IsPureAndKeepsTheContextBlockClosed) {

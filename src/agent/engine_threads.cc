@@ -5,6 +5,7 @@
 #include "agent/make_engine.h"
 #include "agent/turn/records.h"
 #include "agent/turn/transcript.h"
+#include "obs/log.h"
 
 // Threads in memory and their log.
 namespace chela::agent {
@@ -74,11 +75,9 @@ Task<Result<ThreadPtr>> EngineImpl::open_thread(Scope scope, std::string id) {
   if (!thread->loaded) {
     const runtime::Mutex::Guard guard = co_await thread->mutex.lock();
     if (!thread->loaded) {
+      // One that cannot be read stays as it is, for the next try: there is only ever one object of a thread.
       const Result<> loaded = co_await load(thread);
-      if (!loaded) {
-        threads_.erase(id);
-        co_return fail(loaded.error());
-      }
+      if (!loaded) co_return fail(loaded.error());
     }
   }
   forget_idle_threads();
@@ -169,6 +168,7 @@ Task<> EngineImpl::write(ThreadPtr thread, store::AppendRequest request, std::st
   const Result<store::Appended> appended = co_await d_.log.append(std::move(request));
   if (!appended) {
     if (!thread->broken) thread->broken = appended.error();
+    thread->stop.request_stop();  // what still runs for it is of no use any more
     const auto found = threads_.find(thread->row.id);
     if (found != threads_.end() && found->second == thread) threads_.erase(found);
     done.resolve(fail(appended.error()));
@@ -185,7 +185,7 @@ void EngineImpl::forget_idle_threads() {
   if (threads_.size() <= d_.settings.max_loaded_threads) return;
   std::vector<std::pair<std::int64_t, std::string>> idle;
   for (const auto& [id, thread] : threads_) {
-    if (thread.use_count() == 1 && thread->loaded && !thread->working)
+    if (thread.use_count() == 1 && !thread->working)
       idle.emplace_back(thread->last_used, id);
   }
   std::sort(idle.begin(), idle.end());
@@ -276,7 +276,12 @@ Task<Result<>> EngineImpl::recover() {
   if (!rows) co_return fail(rows.error());
   for (const store::ThreadRow& row : *rows) {
     const Result<ThreadPtr> opened = co_await open_thread(row.scope, row.id);
-    if (!opened) co_return fail(opened.error());
+    if (!opened) {
+      // The others are not to suffer for it; whoever opens this one is told.
+      log::error("agent", "an open turn cannot be taken up",
+                 {{"thread", row.id}, {"turn", row.open_turn}, {"error", opened.error().text()}});
+      continue;
+    }
     const ThreadPtr& thread = *opened;
     const turn::State& state = thread->state;
     for (const turn::Steered& waiting : state.queue) watch(thread, waiting.next_turn);

@@ -51,7 +51,10 @@ class Mapper {
                               {"approved", in.decision != Decision::kDeny}});
   }
   void operator()(const turn::Steered& in) {
-    add("status", {{"message", "Your message joins the running turn"}, {"message_id", in.message_id}});
+    const bool waits = !in.next_turn.empty();
+    add("status",
+        {{"message", waits ? "Your message waits for its turn" : "Your message joins the running turn"},
+         {"message_id", in.message_id}});
   }
   void operator()(const turn::Compacted& in) {
     add("compacted", {{"tokens_before", in.plan.tokens_before}, {"tokens_after", in.plan.tokens_after}});

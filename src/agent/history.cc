@@ -72,7 +72,7 @@ class HistoryBuilder {
 
  private:
   void set_state(TurnState state) {
-    if (!turns_.empty()) turns_.back().state = state;
+    if (!turns_.empty() && turns_.back().completed_at == 0) turns_.back().state = state;
   }
   void end(TurnState state) {
     if (turns_.empty()) return;
@@ -116,14 +116,16 @@ Task<Result<History>> EngineImpl::history(Scope scope, std::string thread_id, st
     if (!input) co_return fail(input.error());
     builder.add(record, std::move(*input));
   }
+  const turn::State& state = (*thread)->state;
   History history{.thread_id = thread_id, .turns = builder.take(), .pending_approval = std::nullopt};
+  if (!history.turns.empty() && history.turns.back().id == state.start.turn && turn::awaits_client(state))
+    history.turns.back().state = TurnState::kAwaitingClient;
   if (before)
     std::erase_if(history.turns, [&](const HistoryTurn& turn) { return turn.started_at >= *before; });
   if (history.turns.size() > limit) {
     history.has_more = true;
     history.turns.erase(history.turns.begin(), history.turns.end() - static_cast<std::ptrdiff_t>(limit));
   }
-  const turn::State& state = (*thread)->state;
   if (const turn::Call* call = turn::pending_approval(state)) {
     history.pending_approval = PendingApproval{call->request_id,           thread_id,
                                                state.start.turn,           call->prepared.name,
@@ -135,7 +137,7 @@ Task<Result<History>> EngineImpl::history(Scope scope, std::string thread_id, st
 Task<Result<json::Value>> EngineImpl::log(Scope scope, std::string thread_id, std::int64_t after,
                                           std::size_t limit) {
   const Result<store::ThreadRow> row = co_await d_.log.thread(scope, thread_id);
-  if (!row) co_return fail(Code::kNotFound, "there is no thread '{}'", thread_id);
+  if (!row) co_return fail(row.error());
   const Result<std::vector<store::LogRecord>> records =
       co_await d_.log.read_thread(scope, thread_id, after, limit);
   if (!records) co_return fail(records.error());

@@ -18,6 +18,8 @@
 
 namespace chela::agent {
 
+struct MappedEvent;
+
 // Where an event stands: a record's place in the log and the number of deltas since it.
 struct Place {
   std::int64_t record = 0;
@@ -46,12 +48,13 @@ class Hub {
     kFirst,
     kRepeated
   };  // repeated: clients may hold text of an attempt that a crash ended
-  // A running model call's text. `last_seq` is that of the thread's newest record. A call ends when its ModelAnswered is published, or
-  // with end_call when it was given up.
-  void begin_call(const Scope& scope, const std::string& thread, const std::string& turn,
-                  std::int64_t last_seq, Attempt attempt);
+  // A running model call's text, once for each ModelRequested that is logged. A call ends when its ModelAnswered or the end of its turn is
+  // published, or with end_call when it was given up.
+  void begin_call(const Scope& scope, const std::string& thread, const std::string& turn, Attempt attempt);
   void delta(const Scope& scope, const std::string& thread, const std::string& text);
   void end_call(const Scope& scope, const std::string& thread);
+  // Of a thread whose records will never be published.
+  void forget_calls(const Scope& scope, const std::string& thread);
 
   // A place in the stream of the user, or of one thread. `last_event_id` "" = from now on.
   Task<Result<std::unique_ptr<Subscription>>> subscribe(Scope scope, std::string thread,
@@ -68,6 +71,9 @@ class Hub {
 
   User& user(const Scope& scope);
   void drop_idle(const Scope& scope);
+  void follow_calls(User& user, const store::LogRecord& record);
+  void show(User& user, Call& call, const store::LogRecord& record);
+  void keep(User& user, Call& call, MappedEvent event);
 
   runtime::EventLoop& loop_;
   store::TurnLogStore& log_;

@@ -98,7 +98,7 @@ class Expectation {
 
 Task<Result<ReplayReport>> EngineImpl::replay(Scope scope, std::string thread_id, std::int64_t until) {
   const Result<store::ThreadRow> row = co_await d_.log.thread(scope, thread_id);
-  if (!row) co_return fail(Code::kNotFound, "there is no thread '{}'", thread_id);
+  if (!row) co_return fail(row.error());
   const Result<std::vector<store::LogRecord>> records = co_await whole_log(scope, thread_id, until);
   if (!records) co_return fail(records.error());
   ReplayReport report;

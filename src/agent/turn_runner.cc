@@ -103,8 +103,7 @@ Task<> EngineImpl::call_model(ThreadPtr thread, std::string turn) {
   append(thread, turn::ModelRequested{thread->state.iteration, turn::request_hash(request)},
          Durability::kLazy);
   const bool repeated = std::exchange(thread->repeated_call, false);
-  hub_.begin_call(scope, thread->row.id, turn, thread->row.last_seq,
-                  repeated ? Hub::Attempt::kRepeated : Hub::Attempt::kFirst);
+  hub_.begin_call(scope, thread->row.id, turn, repeated ? Hub::Attempt::kRepeated : Hub::Attempt::kFirst);
   const bool withheld =
       d_.hooks.any(hooks::Point::kTransformResponse) || d_.hooks.any(hooks::Point::kBeforeOutbound);
   const llm::DeltaSink sink = [this, scope, thread, turn, withheld](const llm::Delta& delta) {
@@ -268,6 +267,7 @@ Task<> EngineImpl::fail_turn(ThreadPtr thread, std::string turn, Error error) {
 
 // The log refused a record: what this turn did from there on is not on disk. Whoever waits is told; the next start takes the turn up.
 void EngineImpl::give_up(const ThreadPtr& thread, const std::string& turn) {
+  hub_.forget_calls(thread->row.scope, thread->row.id);
   Error error = *thread->broken;
   error.message = "the turn could not be recorded: " + error.message;
   end_watch(turn, {.state = TurnState::kFailed, .reply = {}, .visible = {}, .error = std::move(error)});

@@ -49,6 +49,21 @@ Found find(const Key& key, const Sources& sources, const std::vector<FileValue>&
   return {std::string(key.fallback), Layer::kDefault, "default"};
 }
 
+// A value of a layer other than the default, on its own: whether it fits its key, and may stand where it stands.
+Result<> check_found(const Key& key, const Found& found) {
+  if (const Result<> good = check_value(key, found.text); !good) {
+    Error error = good.error();
+    error.message = fmt::format("{}: {}", found.origin, error.message);
+    return fail(std::move(error));
+  }
+  const bool secret = key.type == Type::kSecret && !found.text.empty();
+  if (secret && found.layer != Layer::kEnvironment && found.layer != Layer::kForeign) {
+    return fail(Code::kInvalidArgument, "{}: {} is a secret and belongs into the environment only: set {}",
+                found.origin, key.name, env_name(key));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string_view layer_name(Layer layer) {
@@ -72,9 +87,13 @@ std::string_view layer_name(Layer layer) {
 Result<Config> Config::load(const Sources& sources) {
   const Result<std::vector<FileValue>> file = read_toml(sources.file_text, sources.file_path);
   if (!file) return fail(file.error());
+  // All of the file is checked: what a higher layer hides today counts again tomorrow.
   for (const FileValue& value : *file) {
-    if (find_key(value.name) == nullptr)
-      return unknown_key(fmt::format("{}:{}", sources.file_path, value.line), value.name);
+    const Key* key = find_key(value.name);
+    const std::string origin = fmt::format("{}:{}", sources.file_path, value.line);
+    if (key == nullptr) return unknown_key(origin, value.name);
+    if (const Result<> good = check_found(*key, {value.text, Layer::kFile, origin}); !good)
+      return fail(good.error());
   }
   for (const auto& [name, text] : sources.flags) {
     if (find_key(name) == nullptr) return unknown_key("command line", name);
@@ -99,19 +118,10 @@ Result<Config> Config::load(const Sources& sources) {
     const Found found = find(key, sources, *file);
     const bool given = found.layer != Layer::kDefault;
     if (given || !found.text.empty()) {
-      const Result<> good = check_value(key, found.text);
-      if (!good) {
-        Error error = good.error();
-        error.message = fmt::format("{}: {}", found.origin, error.message);
-        return fail(std::move(error));
-      }
+      if (const Result<> good = check_found(key, found); !good) return fail(good.error());
     }
     values[std::string(key.name)] = {found.text, given};
     const bool hidden = key.type == Type::kSecret && !found.text.empty();
-    if (hidden && found.layer != Layer::kEnvironment && found.layer != Layer::kForeign) {
-      return fail(Code::kInvalidArgument, "{}: {} is a secret and belongs into the environment only: set {}",
-                  found.origin, key.name, env_name(key));
-    }
     if (hidden) config.secrets_.push_back(found.text);
     const bool masked = hidden || (key.name == kHeaders &&
                                    given);  // headers may carry a key, and need not come from the environment

@@ -61,6 +61,15 @@ TEST(Config, ErrorsNameFileLineKeyAndWhatWasExpected) {
   EXPECT_TRUE(Config::load(sources));
 }
 
+TEST(Config, AWrongValueInTheFileCountsAlsoWhereAHigherLayerHidesIt) {
+  Sources sources = with_file("[gateway]\nport = 'many'\n");
+  sources.environment["CHELA_GATEWAY_PORT"] = "4000";
+  EXPECT_FALSE(Config::load(sources));
+  sources = with_file("[llm]\napi_key = 'plain'\n");
+  sources.environment["LLM_API_KEY"] = "another";
+  EXPECT_FALSE(Config::load(sources));
+}
+
 TEST(Config, TheBackendFollowsWhatIsConfigured) {
   Sources sources;
   sources.environment["OPENAI_API_KEY"] = "sk-1234567";

@@ -452,6 +452,11 @@ const Call* pending_approval(const State& state) {
   return nullptr;
 }
 
+bool awaits_client(const State& state) {
+  const std::vector<Effect> next = effects(state);
+  return !next.empty() && std::holds_alternative<AwaitClient>(next.front());
+}
+
 std::string effect_name(const Effect& effect) {
   static constexpr std::string_view kNames[] = {"CallModel", "PrepareCalls", "RunCalls",
                                                 "Ask",       "AwaitAnswer",  "AwaitClient",

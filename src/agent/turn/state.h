@@ -221,6 +221,9 @@ std::vector<tools::PreparedCall> unfinished(const State& state);
 // The question a person has to answer now, if any.
 const Call* pending_approval(const State& state);
 
+// Whether the turn waits for results of the client's tools.
+bool awaits_client(const State& state);
+
 std::string effect_name(const Effect& effect);
 
 }  // namespace chela::agent::turn

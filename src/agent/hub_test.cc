@@ -1,0 +1,115 @@
+#include "agent/hub.h"
+
+#include <gtest/gtest.h>
+
+#include "agent/turn/records.h"
+#include "runtime/asio_loop.h"
+#include "runtime/task_group.h"
+#include "store/sqlite/database.h"
+
+namespace chela::agent {
+namespace {
+
+const Scope kScope{"default", "u1", ""};
+const std::string kThread = "t1";
+
+class HubTest : public ::testing::Test {
+ protected:
+  template <class T>
+  T run(Task<T> task) {
+    return runtime::block_on(loop_, std::move(task));
+  }
+
+  // The next record of the turn, committed.
+  void publish(std::string turn, turn::Input input) {
+    ++seq_;
+    hub_.publish(kScope, {{.thread = kThread,
+                           .seq = seq_,
+                           .pos = seq_ + 100,
+                           .turn = std::move(turn),
+                           .kind = std::string(turn::kind_of(input)),
+                           .body = turn::to_body(input)}});
+  }
+
+  void begin(const std::string& turn) { hub_.begin_call(kScope, kThread, turn, Hub::Attempt::kFirst); }
+  void delta(const std::string& text) { hub_.delta(kScope, kThread, text); }
+
+  // Types of what waits, deltas as their text.
+  std::vector<std::string> seen(Subscription& subscription) {
+    std::vector<std::string> out;
+    while (const std::optional<Event> event = subscription.try_next()) {
+      out.push_back(event->type == "stream_chunk" ? event->data.string_or("content") : event->type);
+      if (!event->id.empty()) ids_.push_back(*Place::parse(event->id));
+    }
+    return out;
+  }
+
+  using Names = std::vector<std::string>;
+
+  runtime::AsioLoop loop_;
+  std::unique_ptr<store::sqlite::Database> database_ = *store::sqlite::Database::open_in_memory(loop_);
+  Hub hub_{loop_, database_->turn_log(), 10, 512, 4};
+  std::int64_t seq_ = 0;
+  std::vector<Place> ids_;
+};
+
+TEST_F(HubTest, TextComesAfterTheRecordsBeforeIt) {
+  const auto subscription = run(hub_.subscribe(kScope, kThread, ""));
+  begin("one");
+  delta("a");
+  publish("one", turn::ModelRequested{0, "hash"});
+  delta("b");
+  // The next call begins before the answer of this one is committed, as it does in a fast tool loop.
+  begin("one");
+  delta("c");
+  EXPECT_EQ(seen(**subscription), (Names{"a", "b"}));
+  publish("one", turn::ModelAnswered{});
+  publish("one", turn::ToolStarted{"id", "echo"});
+  EXPECT_EQ(seen(**subscription), (Names{"usage", "tool_started"}));
+  publish("one", turn::ModelRequested{1, "hash"});
+  delta("d");
+  publish("one", turn::ModelAnswered{});
+  EXPECT_EQ(seen(**subscription), (Names{"c", "d", "usage"}));
+  EXPECT_TRUE(std::is_sorted(ids_.begin(), ids_.end()));
+  EXPECT_EQ(std::adjacent_find(ids_.begin(), ids_.end()), ids_.end());
+}
+
+TEST_F(HubTest, WhatFellOutOfTheRingBeforeItWasShownComesAsAReset) {
+  const auto subscription = run(hub_.subscribe(kScope, kThread, ""));
+  begin("one");
+  for (const char* each : {"1", "2", "3", "4", "5", "6"}) delta(each);
+  publish("one", turn::ModelRequested{0, "hash"});
+  const std::optional<Event> reset = (*subscription)->try_next();
+  ASSERT_TRUE(reset);
+  EXPECT_EQ(reset->type, "stream_reset");
+  EXPECT_EQ(reset->data.string_or("text"), "123456");
+  delta("7");
+  EXPECT_EQ(seen(**subscription), Names{"7"});
+}
+
+TEST_F(HubTest, ACallThatWasGivenUpLeavesThePlaceToTheNext) {
+  const auto subscription = run(hub_.subscribe(kScope, kThread, ""));
+  begin("one");
+  delta("lost ");
+  hub_.end_call(kScope, kThread);
+  begin("one");
+  delta("second");
+  publish("one", turn::ModelRequested{0, "hash"});
+  publish("one", turn::ModelRequested{0, "hash"});
+  EXPECT_EQ(seen(**subscription), (Names{"lost ", "second"}));
+}
+
+TEST_F(HubTest, TheEndOfATurnEndsItsCalls) {
+  const auto subscription = run(hub_.subscribe(kScope, kThread, ""));
+  begin("one");
+  publish("one", turn::ModelRequested{0, "hash"});
+  delta("half");
+  publish("one", turn::Interrupted{});
+  begin("two");
+  delta("whole");
+  publish("two", turn::ModelRequested{0, "hash"});
+  EXPECT_EQ(seen(**subscription), (Names{"half", "status", "turn_finished", "whole"}));
+}
+
+}  // namespace
+}  // namespace chela::agent
