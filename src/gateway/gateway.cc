@@ -14,10 +14,22 @@ namespace {
 constexpr std::string_view kMetricsPath = "/metrics";
 constexpr std::string_view kMetricsPermission = "system:read";
 
+void add_security_headers(net::Headers& headers) {
+  headers.add("X-Content-Type-Options", "nosniff");
+  headers.add("X-Frame-Options", "DENY");
+  headers.add("Referrer-Policy", "no-referrer");  // addresses may hold ?token=
+  headers.add("Cache-Control", "no-store");
+}
+
 net::HttpServerOptions server_options(const GatewayOptions& options) {
   net::HttpServerOptions out;
   out.max_header_bytes = options.header_bytes;
   out.max_connections = options.connections;
+  out.refusal = [](int status, const Error& error, std::string_view path) {
+    net::HttpResponse response = error_reply(error, envelope_for(path), status);
+    add_security_headers(response.headers);
+    return response;
+  };
   out.body_limit = [small = options.body_bytes, large = options.v1_body_bytes](std::string_view path) {
     return path.starts_with("/v1/") ? large : small;
   };
@@ -72,10 +84,7 @@ Result<> Gateway::listen() {
 
 net::Headers Gateway::headers_for(const net::HttpRequest& request) const {
   net::Headers headers;
-  headers.add("X-Content-Type-Options", "nosniff");
-  headers.add("X-Frame-Options", "DENY");
-  headers.add("Referrer-Policy", "no-referrer");  // addresses may hold ?token=
-  headers.add("Cache-Control", "no-store");
+  add_security_headers(headers);
   origins_.add_cors(request, headers);
   return headers;
 }

@@ -203,6 +203,17 @@ TEST_F(GatewayTest, V1SpeaksOpenAisErrors) {
   EXPECT_EQ(body(limited).find("error")->string_or("code"), "rate_limit");
 }
 
+TEST_F(GatewayTest, WhatTheServerRefusesLooksTheSame) {
+  const std::string large = std::string(kMaxV1BodyBytes + 1, ' ');
+  const std::string v1 = post("/v1/chat/completions", large);
+  EXPECT_EQ(status(v1), 413);
+  EXPECT_EQ(body(v1).find("error")->string_or("type"), "invalid_request_error");
+  EXPECT_TRUE(has(v1, "X-Content-Type-Options: nosniff"));
+  const std::string own = post("/api/chat/send", large);
+  EXPECT_EQ(status(own), 413);
+  EXPECT_EQ(body(own).find("error")->string_or("code"), "too_large");
+}
+
 TEST_F(GatewayTest, V1StreamsAndNamesTheThread) {
   engine_.script.push_back(
       {.events = {{"stream_chunk", *json::parse(R"({"content": "Hel"})")}},

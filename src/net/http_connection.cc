@@ -177,7 +177,9 @@ void HttpConnection::next() {
 }
 
 void HttpConnection::refuse(const Refusal& refusal) {
-  const HttpResponse response = error_response(refusal);
+  const auto& own = core_->options.refusal;
+  const HttpResponse response =
+      own ? own(refusal.status, refusal.error, refusal.path) : error_response(refusal);
   std::string out;
   const Result<> head = append_head(out, {.status = response.status,
                                           .headers = response.headers,

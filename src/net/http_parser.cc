@@ -51,6 +51,7 @@ struct RequestParser::Impl final : http::basic_parser<true> {
   bool wants_continue = false;
 
   void refuse(Refusal why, error_code& ec) {
+    why.path = request.path;
     if (!refused) refused = std::move(why);
     ec = http::error::bad_value;
   }

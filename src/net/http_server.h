@@ -60,6 +60,9 @@ struct HttpServerOptions {
   size_t max_header_bytes = kMaxHeaderBytes;
   // The largest body for a path; kMaxBodyBytes when not set.
   std::function<size_t(std::string_view path)> body_limit = {};
+  // How the answer looks when the server refuses a request itself (400, 408, 413, 417, 431): without it the JSON envelope of
+  // docs/contracts.md. The path is "" while it is not known. Headers must be well-formed.
+  std::function<HttpResponse(int status, const Error& error, std::string_view path)> refusal = {};
   size_t max_connections = kMaxConnections;
   size_t max_write_buffer = kMaxWriteBufferBytes;
   std::chrono::milliseconds request_timeout =

@@ -43,6 +43,7 @@ inline constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 struct Refusal {
   int status = 400;
   Error error;
+  std::string path = {};  // "" while it is not known
 };
 
 // The JSON envelope {"error":{...}}.
