@@ -373,6 +373,52 @@ TEST_F(EngineTest, TheSameKeyIsOneTurn) {
   EXPECT_EQ(provider_.requests.size(), 1u);
 }
 
+TEST_F(EngineTest, ARepeatedKeySaysWhichTurnItWas) {
+  provider_.say("once");
+  const auto first = send("hello", "", "key-1");
+  outcome(*first);
+  EXPECT_EQ(send("hello", "", "key-1")->turn_id, first->turn_id);
+  restart();
+  EXPECT_EQ(send("hello", "", "key-1")->turn_id, first->turn_id);
+}
+
+TEST_F(EngineTest, ARepeatedYesIsNoNewMessage) {
+  provider_.call({{"a", "asks", "{}"}});
+  provider_.say("did it");
+  const auto accepted = send("go");
+  outcome(*accepted);
+  const auto yes = send("yes", accepted->thread_id, "key-yes");
+  ASSERT_TRUE(yes);
+  outcome(*accepted);
+  const auto again = send("yes", accepted->thread_id, "key-yes");
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(again->duplicate);
+  EXPECT_EQ(again->message_id, yes->message_id);
+  EXPECT_EQ(provider_.requests.size(), 2u);
+}
+
+TEST_F(EngineTest, AMessageTakesItsPlaceBehindThoseThatWait) {
+  run(engine_->stop());
+  engine_.reset();
+  start({.busy = WhenBusy::kQueue});
+  provider_.call({{"a", "asks", "{}"}});
+  const auto first = send("one");
+  outcome(*first);
+  const auto second = send("two", first->thread_id);
+  provider_.say("second done");
+  provider_.say("third done");
+  // The end of the first turn and the third message race for the thread.
+  const auto end_then_send = [](Engine& engine, Scope scope, std::string thread) -> Task<Result<Accepted>> {
+    if (const Result<> ended = co_await engine.interrupt(scope, thread); !ended) co_return fail(ended.error());
+    co_return co_await engine.send(
+        {.scope = scope, .channel = "test", .thread_id = thread, .content = "three"});
+  };
+  const auto third = run(end_then_send(*engine_, kScope, first->thread_id));
+  ASSERT_TRUE(third);
+  EXPECT_EQ(outcome(*second).reply, "second done");
+  EXPECT_EQ(outcome(*third).reply, "third done");
+}
+
 TEST_F(EngineTest, AModelErrorFailsTheTurnAndTheThreadGoesOn) {
   provider_.add({fail(Code::kRateLimited, "slow down")});
   const auto accepted = send("hello");
@@ -436,6 +482,8 @@ TEST_F(EngineTest, AClientsToolsGoOutAndTheirResultsComeIn) {
   const TurnOutcome waiting = outcome(*accepted);
   ASSERT_EQ(waiting.state, TurnState::kAwaitingClient);
   ASSERT_EQ(waiting.client_calls.size(), 1u);
+  EXPECT_EQ(run(engine_->history(kScope, accepted->thread_id, 10, {}))->turns[0].state,
+            TurnState::kAwaitingClient);
   restart();
   const Scope other{"default", "u2", ""};
   const std::vector<llm::Message> results{{.role = llm::Role::kTool, .content = "sun", .tool_call_id = "c1"}};

@@ -40,7 +40,8 @@ Task<> EngineImpl::run_turn(ThreadPtr thread, std::string turn) {
 Task<> EngineImpl::perform(ThreadPtr thread, std::string turn) {
   if (thread->model.provider == nullptr) {
     // Taken up again after a restart.
-    const Result<AgentSpec> agent = spec_of(thread->row.scope.agent);
+    Result<AgentSpec> agent = spec_of(thread->row.scope.agent);
+    if (agent) agent->model = thread->state.start.model;  // the turn's own, whatever is configured by now
     Result<ModelChoice> model = agent ? d_.choose_model(*agent) : Result<ModelChoice>(fail(agent.error()));
     const Result<std::string> system =
         co_await d_.blobs.get(thread->row.scope, thread->state.start.system_hash);
@@ -116,7 +117,14 @@ Task<> EngineImpl::call_model(ThreadPtr thread, std::string turn) {
     co_return;
   }
   if (answer) {
-    append(thread, turn::ModelAnswered{std::move(*answer)}, Durability::kLazy);
+    // What the client is given to run must be known after a crash, when its results come.
+    const std::set<std::string>& theirs = thread->state.start.client_tools;
+    const bool for_client =
+        std::any_of(answer->tool_calls.begin(), answer->tool_calls.end(),
+                    [&theirs](const llm::ToolCall& call) { return theirs.contains(call.name); });
+    const Durable logged = append(thread, turn::ModelAnswered{std::move(*answer)},
+                                  for_client ? Durability::kBarrier : Durability::kLazy);
+    if (for_client) (void)co_await logged;  // an append that failed ends the turn by current()
     co_return;
   }
   hub_.end_call(scope, thread->row.id);
@@ -149,7 +157,7 @@ Task<tools::PreparedCall> EngineImpl::prepare_call(ThreadPtr thread, llm::ToolCa
   }
   const std::set<std::string> always = co_await auto_approved(thread->row.scope);
   co_return co_await d_.tool_runner.prepare(
-      {thread->row.scope, thread->row.id, thread->state.start.turn}, std::move(call),
+      {thread->row.scope, thread->row.id, thread->state.start.turn, thread->agent.tools}, std::move(call),
       [&always](std::string_view name) { return always.contains(std::string(name)); },
       thread->stop.get_token());
 }
@@ -239,13 +247,15 @@ Task<> EngineImpl::finish(ThreadPtr thread, std::string turn) {
   turn_seconds_.observe(static_cast<double>(now - state.start.at) / 1000.0);
   TurnOutcome outcome{.state = TurnState::kCompleted,
                       .reply = reply,
-                      .visible = state.visible,
+                      .visible = {},
                       .usage = state.usage,
                       .model = state.answered_by,
                       .finish_reason = state.finish_reason};
-  const Result<> durable =
-      co_await append(thread, turn::TurnFinished{std::move(reply), state.usage, state.finish_reason, now},
-                      Durability::kBarrier, {.open_turn = next_open(*thread)});
+  const Durable logged =
+      append(thread, turn::TurnFinished{std::move(reply), state.usage, state.finish_reason, now},
+             Durability::kBarrier, {.open_turn = next_open(*thread)});
+  outcome.visible = state.visible;  // with the reply as the hooks left it
+  const Result<> durable = co_await logged;
   if (!durable) co_return;
   turns_completed_.add();
   end_watch(turn, std::move(outcome));
@@ -298,7 +308,7 @@ void EngineImpl::publish_state(const ThreadPtr& thread, const std::string& turn)
     entry.outcome.approval =
         PendingApproval{call->request_id,           thread->row.id,          turn, call->prepared.name,
                         call->prepared.description, call->prepared.arguments};
-  } else if (!effects.empty() && std::holds_alternative<turn::AwaitClient>(effects.front())) {
+  } else if (turn::awaits_client(state)) {
     entry.outcome.state = TurnState::kAwaitingClient;
     entry.outcome.finish_reason = llm::FinishReason::kToolCalls;
     for (const llm::ToolCall& wanted : std::get<turn::AwaitClient>(effects.front()).calls) {
@@ -339,6 +349,9 @@ Task<Result<TurnOutcome>> EngineImpl::wait_until(Scope scope, std::string turn_i
       co_return found->second.outcome;
     if (stopping_) co_return fail(Code::kUnavailable, "the engine stops; the turn goes on at its next start");
     const runtime::Completion<bool> changed(d_.loop);
+    // Those who left without an answer are not kept until the turn ends.
+    std::erase_if(found->second.waiters,
+                  [](const runtime::Completion<bool>& waiter) { return waiter.resolved(); });
     found->second.waiters.push_back(changed);
     const std::stop_callback on_stop(stop, [changed] { changed.resolve(false); });
     const bool go_on = co_await changed;
