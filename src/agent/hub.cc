@@ -170,6 +170,12 @@ void Hub::forget_calls(const Scope& scope, const std::string& thread) {
   drop_idle(scope);
 }
 
+namespace {
+
+Failure stopping() { return fail(Code::kUnavailable, "the engine is stopping"); }
+
+}  // namespace
+
 Task<Result<std::unique_ptr<Subscription>>> Hub::subscribe(Scope scope, std::string thread,
                                                            std::string last_event_id) {
   User* owner = &user(scope);
@@ -181,22 +187,22 @@ Task<Result<std::unique_ptr<Subscription>>> Hub::subscribe(Scope scope, std::str
   if (last_event_id.empty()) co_return std::unique_ptr<Subscription>(std::move(subscriber));
 
   const std::optional<Place> place = Place::parse(last_event_id);
+  // What is published from here on is found in the log.
+  if (place) subscriber->resume_from(*place);
   std::int64_t newest = 0;
   if (place && thread.empty()) {
     const Result<std::int64_t> pos = co_await log_.last_pos(scope);
     if (!pos) co_return fail(pos.error());
     newest = *pos;
+    if (subscriber->closed()) co_return stopping();
     owner->place = std::max(owner->place, Place{newest, 0});
   } else if (place) {
     const Result<store::ThreadRow> row = co_await log_.thread(scope, thread);
     if (!row) co_return fail(row.error());
     newest = row->last_seq;
+    if (subscriber->closed()) co_return stopping();
   }
-  if (place && place->record <= newest) {
-    subscriber->resume_from(*place);
-  } else {
-    subscriber->reset();
-  }
+  if (!place || place->record > newest) subscriber->reset();
   co_return std::unique_ptr<Subscription>(std::move(subscriber));
 }
 

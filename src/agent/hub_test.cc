@@ -111,5 +111,42 @@ TEST_F(HubTest, TheEndOfATurnEndsItsCalls) {
   EXPECT_EQ(seen(**subscription), (Names{"half", "status", "turn_finished", "whole"}));
 }
 
+// While a client's place is looked up the engine works on, or stops.
+TEST_F(HubTest, ARecordThatComesWhileAClientResumesIsSeenOnce) {
+  store::TurnLogStore& log = database_->turn_log();
+  ASSERT_TRUE(run(log.ensure_thread({.id = kThread, .scope = kScope, .channel = "test"})));
+  const turn::Input input = turn::ToolStarted{"id", "echo"};
+  const auto appended = run(log.append(
+      {.scope = kScope, .thread = kThread, .records = {{"one", "ToolStarted", turn::to_body(input)}}}));
+  ASSERT_TRUE(appended);
+  std::optional<Result<std::unique_ptr<Subscription>>> subscribed;
+  runtime::TaskGroup tasks(loop_);
+  const auto subscribe = [](Hub& hub, auto& out) -> Task<> {
+    out.emplace(co_await hub.subscribe(kScope, "", "0.0"));
+  };
+  tasks.spawn(subscribe(hub_, subscribed));
+  hub_.publish(kScope, appended->records);
+  run(tasks.join());
+  ASSERT_TRUE(*subscribed);
+  EXPECT_EQ(run((**subscribed)->next({}))->type, "tool_started");
+  EXPECT_EQ(seen(***subscribed), Names{});
+}
+
+TEST_F(HubTest, ASubscriptionMayMeetTheEnd) {
+  std::optional<Result<std::unique_ptr<Subscription>>> subscribed;
+  runtime::TaskGroup tasks(loop_);
+  const auto subscribe = [](Hub& hub, auto& out) -> Task<> {
+    out.emplace(co_await hub.subscribe(kScope, "", "7.1"));
+  };
+  tasks.spawn(subscribe(hub_, subscribed));
+  hub_.close();
+  run(tasks.join());
+  if (*subscribed) {
+    EXPECT_FALSE((**subscribed)->try_next() && run((**subscribed)->next({})));
+  } else {
+    EXPECT_EQ(subscribed->error().code, Code::kUnavailable);
+  }
+}
+
 }  // namespace
 }  // namespace chela::agent

@@ -20,6 +20,7 @@ json::Value reset_data(std::string_view thread, std::string_view turn, std::stri
 }
 
 void Subscriber::reset() {
+  live_ = true;
   bool any = false;
   for (const Hub::Call* call : shown_calls()) {
     any = true;

@@ -66,6 +66,7 @@ class Subscriber final : public Subscription {
 
   bool wants(std::string_view thread) const { return thread_.empty() || thread_ == thread; }
   bool live() const { return live_ && !closed_; }
+  bool closed() const { return closed_; }
 
   // A record came while this one still reads the log, where it will find it.
   void missed(const store::LogRecord& record) { newest_ = thread_.empty() ? record.pos : record.seq; }
