@@ -12,10 +12,10 @@ from support.waiting import wait_until
 
 
 class ScriptedModel:
-    def __init__(self, script=None, build=BUILD):
+    def __init__(self, script=None, build=BUILD, port=0):
         self._folder = tempfile.TemporaryDirectory(prefix="chela-model-")
         folder = Path(self._folder.name)
-        self._process = Process([Path(build) / "bin" / "scripted-model", "--port", "0"], clean_environment(),
+        self._process = Process([Path(build) / "bin" / "scripted-model", "--port", str(port)], clean_environment(),
                                 folder / "out", folder / "err")
         try:
             line = wait_until(lambda: self._first_line(), "the scripted model starts")
