@@ -2,6 +2,7 @@
 #include "api/operations.h"
 #include "api/schema_text.h"
 #include "api/views.h"
+#include "base/strings.h"
 
 namespace chela::api {
 namespace {
@@ -16,11 +17,39 @@ agent::Decision decision_of(std::string_view action) {
   return action == "approve" ? agent::Decision::kApprove : agent::Decision::kDeny;
 }
 
+// What a person types to steer the channel instead of talking to the agent.
+enum class Command { kNone, kNewThread, kQuit };
+
+Command command_of(std::string_view content) {
+  const std::string word = strings::lower(strings::trim(content));
+  if (word == "/new" || word == "/thread new") return Command::kNewThread;
+  if (word == "/quit" || word == "/exit" || word == "/shutdown") return Command::kQuit;
+  return Command::kNone;
+}
+
+// Begins no turn, so there is no turn id in the answer.
+Task<Result<Value>> begin_thread(const Services& services, Scope scope, std::string channel) {
+  const Result<agent::ThreadInfo> made =
+      co_await services.engine->create_thread(std::move(scope), std::move(channel), "");
+  if (!made) co_return fail(made.error());
+  co_return Value::object(
+      {{"message_id", services.ids->next()}, {"status", "accepted"}, {"thread_id", made->id}});
+}
+
 Task<Result<Value>> send(const Services& services, CallContext context, Value args) {
   Scope scope = context.scope;
   if (const std::string agent = args.string_or("agent"); !agent.empty()) scope.agent = agent;
+  const std::string channel = args.string_or("channel", kGatewayChannel);
+  switch (command_of(args.string_or("content"))) {
+    case Command::kNewThread:
+      co_return co_await begin_thread(services, std::move(scope), channel);
+    case Command::kQuit:
+      co_return fail(Code::kPermissionDenied, "only the terminal can stop the engine");
+    case Command::kNone:
+      break;
+  }
   agent::Inbound inbound{.scope = std::move(scope),
-                         .channel = args.string_or("channel", kGatewayChannel),
+                         .channel = channel,
                          .thread_id = args.string_or("thread_id"),
                          .content = args.string_or("content"),
                          .idempotency_key = args.string_or("idempotency_key")};
@@ -104,8 +133,7 @@ Result<> add_chat(op::Registry& registry, const Services& services) {
       .help = "Answers a tool call that waits for approval.",
       .in = schema(R"({"type": "object", "required": ["request_id", "action"], "properties": {
         "request_id": {"type": "string", "minLength": 1},
-        "action": {"type": "string", "enum": ["approve", "always", "deny"]},
-        "thread_id": {"type": "string"}}})"),
+        "action": {"type": "string", "enum": ["approve", "always", "deny"]}}})"),
       .out = accepted_schema(),
       .permission = "chat:write",
       .routes = {route("POST", "/api/chat/approval", 202)},

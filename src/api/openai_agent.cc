@@ -20,6 +20,7 @@ constexpr std::string_view kChannel = "v1";
 struct Conversation {
   std::string system;                  // all system texts
   std::vector<Message> before = {};    // up to the last user message
+  std::vector<Message> answered = {};  // up to the last answer
   std::vector<Message> results = {};   // tool messages after the last answer
   std::vector<std::string> said = {};  // user messages after the last answer
 };
@@ -46,6 +47,7 @@ Result<Conversation> split(const std::vector<Message>& messages) {
       last_user = i;
     }
   }
+  out.answered.assign(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(tail));
   out.before.assign(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(last_user));
   return out;
 }
@@ -129,13 +131,22 @@ class AgentCall {
     thread_ = context_.header("x-chela-thread");
     if (thread_.empty()) thread_ = request_.thread_id;
     named_ = !thread_.empty();
-    if (named_ || conversation_.said.empty()) co_return Result<>{};
+    if (named_) co_return Result<>{};
+    // Call ids need not be unique among threads: the conversation that ends with the calls is asked first.
     if (!conversation_.results.empty()) {
-      const Result<agent::Accepted> taken =
-          co_await services_.engine->submit_client_results(scope_, conversation_.results);
+      const Result<std::optional<std::string>> found =
+          co_await services_.engine->find_transcript(scope_, conversation_.answered);
+      if (!found) co_return fail(found.error());
+      thread_ = found->value_or("");
+    }
+    if (conversation_.said.empty()) co_return Result<>{};
+    if (!conversation_.results.empty()) {
+      const Result<agent::Accepted> taken = co_await services_.engine->submit_client_results(
+          scope_, conversation_.results, std::exchange(thread_, ""));
       if (taken) {
         thread_ = taken->thread_id;
         named_ = true;
+        resumed_ = true;
         conversation_.results.clear();
         co_return Result<>{};
       }
@@ -175,9 +186,10 @@ class AgentCall {
     std::optional<agent::Accepted> resumed;
     if (!conversation_.results.empty()) {
       const Result<agent::Accepted> taken =
-          co_await services_.engine->submit_client_results(scope_, conversation_.results);
+          co_await services_.engine->submit_client_results(scope_, conversation_.results, thread_);
       if (!taken) co_return fail(taken.error());
       resumed = *taken;
+      resumed_ = true;
     }
     if (conversation_.said.empty()) co_return *resumed;
     agent::Inbound inbound{
@@ -194,16 +206,19 @@ class AgentCall {
     co_return co_await services_.engine->send(std::move(inbound));
   }
 
-  // A client that hangs up has lost interest: the turn ends.
+  bool waits_for_people() const { return strings::iequals(context_.header("x-chela-approvals"), "wait"); }
+
+  // A client that hangs up has lost interest: the turn it started ends.
   Task<Result<agent::TurnOutcome>> wait(agent::Accepted accepted) {
-    const bool through = strings::iequals(context_.header("x-chela-approvals"), "wait");
+    const bool through = waits_for_people();
     agent::Engine& engine = *services_.engine;
     Task<Result<agent::TurnOutcome>> waiting =
         through ? engine.wait_through_approvals(scope_, accepted.turn_id, context_.stop)
                 : engine.wait(scope_, accepted.turn_id, context_.stop);
     Result<agent::TurnOutcome> outcome = co_await std::move(waiting);
-    if (!outcome && context_.stop.stop_requested()) {
-      const Result<> ended = co_await services_.engine->interrupt(scope_, accepted.thread_id);
+    if (!outcome && context_.stop.stop_requested() && (resumed_ || !accepted.joined)) {
+      const Result<> ended =
+          co_await services_.engine->interrupt(scope_, accepted.thread_id, accepted.turn_id);
       if (!ended)
         log::debug("api", "the turn of a client that left had ended", {{"error", ended.error().text()}});
     }
@@ -233,6 +248,10 @@ class AgentCall {
     using Usage = ChunkWriter::Usage;
     ChunkWriter writer(sink, new_head(services_, request_.request.model),
                        request_.include_usage ? Usage::kInclude : Usage::kLeaveOut);
+    // A person may take long: the stream begins now, so that its signs of life keep the connection open.
+    if (waits_for_people()) {
+      if (Result<> opened = sink.open(); !opened) co_return fail(opened.error());
+    }
     LiveText text(writer);
     runtime::TaskGroup pumping(*services_.loop);
     if (events_) pumping.spawn(pump(*events_, text, accepted.turn_id, pumping.stop_token()));
@@ -256,6 +275,7 @@ class AgentCall {
   std::string thread_ = {};  // "" while only the engine knows it
   bool named_ = false;       // by the client: with its id, or with the call that it answers
   bool fresh_ = false;       // made for this call
+  bool resumed_ = false;     // it has brought the results that a turn waited for
   std::unique_ptr<agent::Subscription> events_ = {};
 };
 

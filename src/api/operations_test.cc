@@ -29,6 +29,14 @@ TEST_F(Operations, SendAnswersWithTheTurn) {
   EXPECT_EQ(call("chat::send", R"({"content": 5})").error().code, Code::kUnprocessable);
 }
 
+TEST_F(Operations, NewBeginsAThreadAndQuitIsForTheTerminal) {
+  const auto made = call("chat::send", R"({"content": " /NEW "})");
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->string_or("thread_id"), "thread-1");
+  EXPECT_EQ(call("chat::send", R"({"content": "/quit"})").error().code, Code::kPermissionDenied);
+  EXPECT_TRUE(engine_.sent.empty());
+}
+
 TEST_F(Operations, ApprovalsCarryTheDecision) {
   engine_.pending = agent::PendingApproval{.request_id = "r", .thread_id = "t", .turn_id = "turn-9"};
   ASSERT_TRUE(call("chat::approval", R"({"request_id": "r", "action": "always"})"));

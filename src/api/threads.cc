@@ -10,20 +10,24 @@ using op::CallContext;
 
 constexpr std::string_view kGatewayChannel = "gateway";
 
+// The active thread is null while the channel has none: asking for it would make one.
 Task<Result<Value>> list(const Services& services, CallContext context, Value args) {
   const auto limit = static_cast<size_t>(args.int_or("limit", 50));
   const std::string channel = args.string_or("channel");
+  const std::string active_of = channel.empty() ? std::string(kGatewayChannel) : channel;
   const Result<std::vector<agent::ThreadInfo>> found =
       co_await services.engine->threads(context.scope, limit);
   if (!found) co_return fail(found.error());
-  const Result<std::string> active = co_await services.engine->active_thread(
-      context.scope, channel.empty() ? std::string(kGatewayChannel) : channel);
-  if (!active) co_return fail(active.error());
   Value threads = Value::array();
+  Value active;
   for (const agent::ThreadInfo& each : *found) {
     if (channel.empty() || each.channel == channel) threads.push_back(thread_view(each));
+    if (each.channel != active_of || !active.is_null()) continue;
+    const Result<std::string> id = co_await services.engine->active_thread(context.scope, active_of);
+    if (!id) co_return fail(id.error());
+    active = *id;
   }
-  co_return Value::object({{"threads", std::move(threads)}, {"active_thread", *active}});
+  co_return Value::object({{"threads", std::move(threads)}, {"active_thread", std::move(active)}});
 }
 
 Task<Result<Value>> create(const Services& services, CallContext context, Value args) {
@@ -82,7 +86,7 @@ Result<> add_threads(op::Registry& registry, const Services& services) {
         "limit": {"type": "integer", "minimum": 1, "maximum": 500, "default": 50},
         "channel": {"type": "string", "description": "only those of this channel, and its active thread"}}})"),
       .out = schema(R"({"type": "object", "properties": {
-        "threads": {"type": "array", "items": {"type": "object"}}, "active_thread": {"type": "string"}}})"),
+        "threads": {"type": "array", "items": {"type": "object"}}, "active_thread": {"type": ["string", "null"]}}})"),
       .permission = "chat:read",
       .routes = {route("GET", "/api/chat/threads")},
       .idempotent = op::Idempotent::kYes,

@@ -14,7 +14,7 @@ Task<Result<Value>> list_tools(const Services& services) {
     list.push_back(Value::object({{"name", spec.name},
                                   {"description", spec.description},
                                   {"group", services.tools->group(spec.name)},
-                                  {"parameters", spec.parameters}}));
+                                  {"parameters", *spec.parameters}}));
   }
   co_return Value::object({{"tools", std::move(list)}});
 }

@@ -203,6 +203,7 @@ Task<> Chat::answer(std::string line) {
 
 Task<> Chat::on_event(op::Event event) {
   if (!event.id.empty()) last_event_ = event.id;
+  subscribed_once_ = false;
   const Result<Value> data = json::parse(event.data);
   if (!data || !turns_.contains(data->string_or("turn_id"))) co_return;
   const std::string type = data->string_or("type");
@@ -287,7 +288,7 @@ void Chat::ask(const Value& data) {
 // The engine stopped, or cut us off for being slow: the stream can be taken up where it ended.
 Task<> Chat::on_stream_ended() {
   if (!subscribed_once_) {
-    subscribed_once_ = true;
+    subscribed_once_ = true;  // until an event shows that the stream is good
     if (const Result<> live = co_await subscribe(); live) co_return;
   }
   report(Error{.code = Code::kUnavailable,

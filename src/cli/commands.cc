@@ -18,6 +18,20 @@ Task<int> print_events(Client& client, OperationCommand command, const Output& o
   co_return stop.stop_requested() ? exit_code(Code::kCancelled) : 0;
 }
 
+// All records, page by page, each as a line.
+Task<int> print_log(Client& client, OperationCommand command, const Output& output, std::stop_token stop) {
+  while (true) {
+    const Result<Value> page = co_await client.call(command.operation, command.args, stop);
+    if (!page) co_return report_error(page.error(), output);
+    const Value* records = page->find("records");
+    if (!records || !records->is_array() || records->as_array()->empty()) co_return 0;
+    for (const Value& each : *records->as_array()) output.line(json::write(each));
+    const std::int64_t last = records->as_array()->back().int_or("seq", 0);
+    if (last <= command.args.int_or("after", 0)) co_return 0;
+    command.args.set("after", last);
+  }
+}
+
 // Exit code of a value that came, but says that something is wrong.
 int verdict(std::string_view operation, const Value& value) {
   if (operation != "thread::replay") return 0;
@@ -39,6 +53,9 @@ Task<int> run_operation(Client& client, const op::Registry& registry, OperationC
   const std::shared_ptr<const op::Operation> operation = registry.find(command.operation);
   if (operation && operation->kind == op::Kind::kEvents) {
     co_return co_await print_events(client, std::move(command), output, std::move(stop));
+  }
+  if (command.operation == "thread::log") {
+    co_return co_await print_log(client, std::move(command), output, std::move(stop));
   }
   const Result<Value> value =
       co_await client.call(command.operation, std::move(command.args), std::move(stop));

@@ -74,14 +74,6 @@ std::string history(const Value& value) {
   return out.empty() ? "no turns yet\n" : out;
 }
 
-std::string records(const Value& value) {
-  std::string out;
-  const Value* items = value.find("records");
-  if (!items || !items->is_array()) return out;
-  for (const Value& each : *items->as_array()) out += json::write(each) + "\n";
-  return out;
-}
-
 std::string replay(const Value& value) {
   std::string out =
       fmt::format("{} records: {} effects and {} model requests compared\n", value.int_or("records", 0),
@@ -110,6 +102,12 @@ std::string members(const Value& value) {
   for (const json::Member& each : *value.as_object()) rows.push_back({each.key, cell(value, each.key)});
   std::string out = table({"", ""}, rows);
   return out.substr(out.find('\n') + 1);
+}
+
+std::string status(const Value& value) {
+  const std::string note =
+      value.string_or("socket").empty() ? "no engine runs with this home; this is what one would be\n" : "";
+  return note + members(value);
 }
 
 std::string search(const Value& value) {
@@ -145,12 +143,11 @@ std::string text_for(std::string_view operation, const Value& value) {
   if (operation == "memory::read") return document(value);
   if (operation == "memory::search") return search(value);
   if (operation == "chat::history") return history(value);
-  if (operation == "thread::log") return records(value);
   if (operation == "thread::replay") return replay(value);
   if (operation == "thread::fork") return value.string_or("id") + "\n";
   if (operation == "model::list") return models(value);
   if (operation == "token::create") return value.string_or("token") + "\n";
-  if (operation == "system::status") return members(value);
+  if (operation == "system::status") return status(value);
   return json::write_pretty(value) + "\n";
 }
 
