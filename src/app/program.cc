@@ -306,7 +306,7 @@ Task<> Program::fetch_missing_models() {
   for (const std::string& file : catalog->find(kLocalModel).files)
     missing |= !std::filesystem::exists(std::filesystem::path(paths_.models) / file);
   if (!missing) co_return;
-  output_.note("No model is configured: fetching the small local one (about 250 MB, once).");
+  output_.note("No model is configured: fetching the small local one (about 180 MB, once).");
   if (const int code = co_await pull(std::string(kLocalModel)); code != 0)
     log::warn("app", "the local model is not complete", {{"exit", code}});
 }
