@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -130,6 +131,22 @@ class Value {
 struct Member {
   std::string key;
   Value value;
+};
+
+// A value that is copied by counting: for schemas and the like, which many hold and nobody changes.
+class Shared {
+ public:
+  Shared() : Shared(Value()) {}
+  Shared(Value value) : value_(std::make_shared<const Value>(std::move(value))) {}
+  Shared(Object object) : Shared(Value(std::move(object))) {}
+
+  const Value& operator*() const { return *value_; }
+  const Value* operator->() const { return value_.get(); }
+  operator const Value&() const { return *value_; }
+  bool operator==(const Shared& other) const { return value_ == other.value_ || *value_ == *other.value_; }
+
+ private:
+  std::shared_ptr<const Value> value_;  // never null
 };
 
 // Parses one JSON text (RFC 8259). Errors are kInvalidArgument and say the byte offset.

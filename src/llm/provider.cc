@@ -29,7 +29,7 @@ json::Value tool_to_json(const ToolSpec& tool) {
   return json::Value::object({{"type", "function"},
                               {"function", json::Value::object({{"name", tool.name},
                                                                 {"description", tool.description},
-                                                                {"parameters", tool.parameters}})}});
+                                                                {"parameters", *tool.parameters}})}});
 }
 
 void set_tools(json::Value& out, const Request& request) {

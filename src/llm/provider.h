@@ -39,7 +39,7 @@ struct Message {
 struct ToolSpec {
   std::string name;
   std::string description;
-  json::Value parameters;  // JSON Schema of an object
+  json::Shared parameters;  // JSON Schema of an object
 
   bool operator==(const ToolSpec&) const = default;
 };

@@ -14,7 +14,7 @@ Result<> Registry::add(std::unique_ptr<Tool> tool, std::string group) {
                 shown_name(info.name), kMaxToolName);
   }
   if (taken(info.name)) return fail(Code::kConflict, "there is a tool or alias named {} already", info.name);
-  if (info.parameters.string_or("type") != "object") {
+  if (info.parameters->string_or("type") != "object") {
     return fail(Code::kInvalidArgument, "the parameters of the tool {} are no JSON Schema of type object",
                 info.name);
   }

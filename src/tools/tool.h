@@ -59,7 +59,7 @@ struct ToolContext {
 struct ToolInfo {
   std::string name;  // [A-Za-z0-9_.:-]{1,64}
   std::string description;
-  json::Value parameters;  // JSON Schema of an object
+  json::Shared parameters;  // JSON Schema of an object
   Idempotence idempotence = Idempotence::kOnce;
 };
 

@@ -22,16 +22,29 @@ llm::Request build_request(const State& state, const Sources& sources) {
 }
 
 std::string request_hash(const llm::Request& request) {
-  return crypto::content_hash(json::canonical(llm::to_json(request)));
+  // The tools, by far the largest part that never changes, are hashed as the text they are stored as.
+  llm::Request rest = request;
+  rest.tools.clear();
+  json::Value value = llm::to_json(rest);
+  value.set("tools_hash", crypto::content_hash(tools_to_text(request.tools)));
+  value.set("tool_choice", static_cast<int>(request.tool_choice));
+  value.set("tool_choice_name", request.tool_choice_name);
+  return crypto::content_hash(json::canonical(value));
 }
 
 std::string tools_to_text(const std::vector<llm::ToolSpec>& tools) {
-  json::Array list;
+  std::string text = "[";
   for (const llm::ToolSpec& tool : tools) {
-    list.push_back(json::Value::object(
-        {{"name", tool.name}, {"description", tool.description}, {"parameters", tool.parameters}}));
+    if (text.size() > 1) text += ',';
+    text += "{\"name\":";
+    json::write_string_to(text, tool.name);
+    text += ",\"description\":";
+    json::write_string_to(text, tool.description);
+    text += ",\"parameters\":";
+    json::write_to(text, tool.parameters);
+    text += '}';
   }
-  return json::write(list);
+  return text + "]";
 }
 
 Result<std::vector<llm::ToolSpec>> tools_from_text(std::string_view text) {

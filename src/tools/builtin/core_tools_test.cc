@@ -13,7 +13,7 @@ TEST_F(CoreTools, EveryBuiltinIsThereAndDeclaresAllItsParameters) {
                                                              "read_file", "time", "write_file"}));
   for (const llm::ToolSpec& spec : registry.specs({"*"})) {
     EXPECT_FALSE(spec.description.empty()) << spec.name;
-    EXPECT_FALSE(spec.parameters.bool_or("additionalProperties", true)) << spec.name;
+    EXPECT_FALSE(spec.parameters->bool_or("additionalProperties", true)) << spec.name;
   }
 }
 
