@@ -80,7 +80,8 @@ Task<Result<Accepted>> FakeEngine::send(agent::Inbound inbound) {
   co_return start(thread);
 }
 
-Task<Result<Accepted>> FakeEngine::submit_client_results(Scope, std::vector<llm::Message> messages) {
+Task<Result<Accepted>> FakeEngine::submit_client_results(Scope, std::vector<llm::Message> messages,
+                                                         std::string) {
   for (const llm::Message& each : messages) {
     if (!client_call_ids.contains(each.tool_call_id))
       co_return fail(Code::kNotFound, "no turn waits for {}", each.tool_call_id);
@@ -103,7 +104,7 @@ Task<Result<Accepted>> FakeEngine::decide(Scope, std::string request_id, agent::
       .message_id = "message-decision", .thread_id = pending->thread_id, .turn_id = pending->turn_id};
 }
 
-Task<Result<>> FakeEngine::interrupt(Scope, std::string thread_id) {
+Task<Result<>> FakeEngine::interrupt(Scope, std::string thread_id, std::string) {
   interrupted.push_back(std::move(thread_id));
   co_return Result<>{};
 }

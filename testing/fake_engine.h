@@ -54,12 +54,13 @@ class FakeEngine final : public agent::Engine {
 
   Task<Result<agent::Accepted>> send(agent::Inbound inbound) override;
   Task<Result<agent::Accepted>> submit_client_results(Scope scope,
-                                                      std::vector<llm::Message> messages) override;
+                                                      std::vector<llm::Message> messages,
+                                                      std::string thread_id) override;
   Task<Result<std::optional<std::string>>> find_transcript(Scope scope,
                                                            std::vector<llm::Message> messages) override;
   Task<Result<agent::Accepted>> decide(Scope scope, std::string request_id,
                                        agent::Decision decision) override;
-  Task<Result<>> interrupt(Scope scope, std::string thread_id) override;
+  Task<Result<>> interrupt(Scope scope, std::string thread_id, std::string turn_id) override;
   Task<Result<agent::TurnOutcome>> wait(Scope scope, std::string turn_id, std::stop_token stop) override;
   Task<Result<agent::TurnOutcome>> wait_through_approvals(Scope scope, std::string turn_id,
                                                           std::stop_token stop) override;

@@ -39,6 +39,7 @@ struct Accepted {
   std::string thread_id;
   std::string turn_id;  // the turn the message started, joined or (busy = queue) will start
   bool duplicate = false;
+  bool joined = false;  // a turn that somebody else's message had started
 };
 
 struct PendingApproval {
@@ -122,9 +123,10 @@ class Engine {
   // "always", "no" while a request is pending). kNotFound for an unknown thread or agent, kTooLarge, kRateLimited when queues are full.
   virtual Task<Result<Accepted>> send(Inbound inbound) = 0;
 
-  // Results of client tools by call id, for a turn in kAwaitingClient. kNotFound when no turn of the user waits for the id.
-  virtual Task<Result<Accepted>> submit_client_results(Scope scope,
-                                                       std::vector<llm::Message> tool_messages) = 0;
+  // Results of client tools by call id, for a turn in kAwaitingClient of the thread; "" = of the thread that waits for the ids.
+  // kNotFound when the turn, or any turn of the user, does not wait for them.
+  virtual Task<Result<Accepted>> submit_client_results(Scope scope, std::vector<llm::Message> tool_messages,
+                                                       std::string thread_id = {}) = 0;
 
   // Finds the thread of a /v1 conversation by the messages before the last user message; nothing when none matches.
   virtual Task<Result<std::optional<std::string>>> find_transcript(Scope scope,
@@ -132,7 +134,8 @@ class Engine {
 
   virtual Task<Result<Accepted>> decide(Scope scope, std::string request_id,
                                         Decision decision) = 0;              // kNotFound, kConflict (decided)
-  virtual Task<Result<>> interrupt(Scope scope, std::string thread_id) = 0;  // kConflict when nothing runs
+  // Ends the running turn; with a turn_id only that one. kConflict when it does not run.
+  virtual Task<Result<>> interrupt(Scope scope, std::string thread_id, std::string turn_id = {}) = 0;
 
   // Waits until the turn is completed, failed or interrupted, or until it waits for an approval or for client tools.
   virtual Task<Result<TurnOutcome>> wait(Scope scope, std::string turn_id, std::stop_token stop) = 0;

@@ -35,11 +35,12 @@ class EngineImpl final : public Engine {
   ~EngineImpl() override;
 
   Task<Result<Accepted>> send(Inbound inbound) override;
-  Task<Result<Accepted>> submit_client_results(Scope scope, std::vector<llm::Message> tool_messages) override;
+  Task<Result<Accepted>> submit_client_results(Scope scope, std::vector<llm::Message> tool_messages,
+                                               std::string thread_id) override;
   Task<Result<std::optional<std::string>>> find_transcript(Scope scope,
                                                            std::vector<llm::Message> messages) override;
   Task<Result<Accepted>> decide(Scope scope, std::string request_id, Decision decision) override;
-  Task<Result<>> interrupt(Scope scope, std::string thread_id) override;
+  Task<Result<>> interrupt(Scope scope, std::string thread_id, std::string turn_id) override;
   Task<Result<TurnOutcome>> wait(Scope scope, std::string turn_id, std::stop_token stop) override;
   Task<Result<TurnOutcome>> wait_through_approvals(Scope scope, std::string turn_id,
                                                    std::stop_token stop) override;

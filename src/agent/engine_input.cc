@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "agent/engine_impl.h"
@@ -215,7 +216,8 @@ Task<Result<Accepted>> EngineImpl::take_in(ThreadPtr thread, Inbound inbound) {
     watch(thread, turn_id).outcome = {};
     wake_turn(thread);
   }
-  co_return Accepted{.message_id = message_id, .thread_id = thread->row.id, .turn_id = turn_id};
+  co_return Accepted{
+      .message_id = message_id, .thread_id = thread->row.id, .turn_id = turn_id, .joined = !queued};
 }
 
 // Starts the turn of the message that waits longest, once the thread is idle.
@@ -376,16 +378,17 @@ Task<Result<Accepted>> EngineImpl::answer(ThreadPtr thread, std::string request_
   co_return Accepted{.message_id = message.id, .thread_id = thread->row.id, .turn_id = turn_id};
 }
 
-Task<Result<Accepted>> EngineImpl::submit_client_results(Scope scope,
-                                                         std::vector<llm::Message> tool_messages) {
+Task<Result<Accepted>> EngineImpl::submit_client_results(Scope scope, std::vector<llm::Message> tool_messages,
+                                                         std::string thread_id) {
   scope = normalised(std::move(scope));
   const std::string prefix = scope.realm + '\0' + scope.user + '\0';
-  std::string thread_id;
+  const auto nobody = fail(Code::kNotFound, "no turn waits for the result of these tool calls");
   for (const llm::Message& message : tool_messages) {
+    if (!thread_id.empty()) break;
     const auto found = with_client_.find(prefix + message.tool_call_id);
     if (found != with_client_.end()) thread_id = found->second;
   }
-  if (thread_id.empty()) co_return fail(Code::kNotFound, "no turn waits for the result of these tool calls");
+  if (thread_id.empty()) co_return nobody;
   const Result<ThreadPtr> opened = co_await open_thread(scope, thread_id);
   if (!opened) co_return fail(opened.error());
   const ThreadPtr& thread = *opened;
@@ -393,22 +396,22 @@ Task<Result<Accepted>> EngineImpl::submit_client_results(Scope scope,
   const std::string turn_id = thread->state.start.turn;
   std::optional<Durable> last;
   for (const llm::Message& message : tool_messages) {
-    if (with_client_.erase(prefix + message.tool_call_id) == 0) continue;
-    std::string name = message.name;
-    for (const turn::Call& call : thread->state.batch) {
-      if (call.request.id == message.tool_call_id) name = call.request.name;
-    }
+    const std::vector<turn::Call>& batch = thread->state.batch;
+    const auto call = std::find_if(batch.begin(), batch.end(), [&message](const turn::Call& each) {
+      return each.status == turn::CallStatus::kWithClient && each.request.id == message.tool_call_id;
+    });
+    if (call == batch.end() || !turn::awaits_client(thread->state)) continue;
+    const auto waiting = with_client_.find(prefix + message.tool_call_id);
+    if (waiting != with_client_.end() && waiting->second == thread_id) with_client_.erase(waiting);
     const std::string text = utf8::sanitize(utf8::prefix(message.content, kMaxToolResultBytes));
-    last = append(
-        thread,
-        turn::ToolFinished{{message.tool_call_id, name, text, std::string(utf8::prefix(text, 500)), false},
-                           turn::Ending::kClient},
-        Durability::kBarrier);
+    last = append(thread,
+                  turn::ToolFinished{{message.tool_call_id, call->request.name, text,
+                                      std::string(utf8::prefix(text, 500)), false},
+                                     turn::Ending::kClient},
+                  Durability::kBarrier);
   }
-  if (last) {
-    const Result<> durable = co_await *last;
-    if (!durable) co_return fail(durable.error());
-  }
+  if (!last) co_return nobody;
+  if (const Result<> durable = co_await *last; !durable) co_return fail(durable.error());
   if (const auto entry = watches_.find(turn_id);
       entry != watches_.end() && entry->second.outcome.state == TurnState::kAwaitingClient) {
     entry->second.outcome.state = TurnState::kProcessing;
@@ -417,13 +420,14 @@ Task<Result<Accepted>> EngineImpl::submit_client_results(Scope scope,
   co_return Accepted{.message_id = d_.ids.next(), .thread_id = thread->row.id, .turn_id = turn_id};
 }
 
-Task<Result<>> EngineImpl::interrupt(Scope scope, std::string thread_id) {
+Task<Result<>> EngineImpl::interrupt(Scope scope, std::string thread_id, std::string turn_id) {
   const Result<ThreadPtr> opened = co_await open_thread(normalised(std::move(scope)), std::move(thread_id));
   if (!opened) co_return fail(opened.error());
   const ThreadPtr& thread = *opened;
   if (thread->state.phase == turn::Phase::kIdle || thread->broken)
     co_return fail(Code::kConflict, "nothing runs on this thread");
   const std::string turn = thread->state.start.turn;
+  if (!turn_id.empty() && turn_id != turn) co_return fail(Code::kConflict, "the turn does not run");
   TurnOutcome outcome{.state = TurnState::kInterrupted,
                       .reply = {},
                       .visible = thread->state.visible,

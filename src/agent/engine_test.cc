@@ -103,11 +103,14 @@ class EngineTest : public ::testing::Test {
  protected:
   void SetUp() override {
     database_ = std::move(*store::sqlite::Database::open_in_memory(loop_));
-    (void)registry_.add(std::make_unique<FakeTool>(loop_, "free", tools::Approval::kNever, &free_runs_),
-                        "test");
-    (void)registry_.add(
-        std::make_unique<FakeTool>(loop_, "asks", tools::Approval::kUnlessAutoApproved, &ask_runs_), "test");
+    add_tool("free", tools::Approval::kNever, &free_runs_);
+    add_tool("asks", tools::Approval::kUnlessAutoApproved, &ask_runs_);
     start();
+  }
+
+  void add_tool(const char* name, tools::Approval approval, int* runs) {
+    const Result<> added = registry_.add(std::make_unique<FakeTool>(loop_, name, approval, runs), "test");
+    ASSERT_TRUE(added) << added.error().message;
   }
 
   void start(EngineSettings settings = {}) {
@@ -492,6 +495,40 @@ TEST_F(EngineTest, AClientsToolsGoOutAndTheirResultsComeIn) {
   ASSERT_TRUE(submitted) << submitted.error().message;
   EXPECT_EQ(outcome(*submitted).reply, "sunny");
   EXPECT_EQ(provider_.requests[1].messages.back().content, "sun");
+}
+
+TEST_F(EngineTest, CallIdsMayRepeatInOtherThreads) {
+  const auto ask = [&](std::string content) {
+    provider_.call({{"c1", "weather", "{}"}});
+    const auto accepted = run(engine_->send(
+        {.scope = kScope,
+         .channel = "v1",
+         .thread_id = {},
+         .external_thread = content,
+         .content = content,
+         .client_tools = {{"weather", "gives the weather", json::Value::object({{"type", "object"}})}}}));
+    EXPECT_EQ(outcome(*accepted).state, TurnState::kAwaitingClient);
+    return *accepted;
+  };
+  const Accepted first = ask("one");
+  const Accepted second = ask("two");
+  provider_.say("first");
+  provider_.say("second");
+  const std::vector<llm::Message> results{{.role = llm::Role::kTool, .content = "sun", .tool_call_id = "c1"}};
+  ASSERT_TRUE(run(engine_->submit_client_results(kScope, results, first.thread_id)));
+  EXPECT_EQ(outcome(first).reply, "first");
+  ASSERT_TRUE(run(engine_->submit_client_results(kScope, results, "")));
+  EXPECT_EQ(outcome(second).reply, "second");
+  EXPECT_EQ(run(engine_->submit_client_results(kScope, results, first.thread_id)).error().code,
+            Code::kNotFound);
+}
+
+TEST_F(EngineTest, AnInterruptMayMeanOneTurn) {
+  provider_.add({llm::Answer{.text = "never"}, {}, true});
+  const auto accepted = send("go");
+  until_requests(1);
+  EXPECT_EQ(run(engine_->interrupt(kScope, accepted->thread_id, "another")).error().code, Code::kConflict);
+  ASSERT_TRUE(run(engine_->interrupt(kScope, accepted->thread_id, accepted->turn_id)));
 }
 
 TEST_F(EngineTest, AConversationIsFoundByItsTranscript) {
