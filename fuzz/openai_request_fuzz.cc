@@ -18,6 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   CHELA_CHECK(!request->request.messages.empty(), "a request has messages");
-  CHELA_CHECK(json::parse(json::write(llm::to_json(request->request))).has_value(), "a request can be written");
+  CHELA_CHECK(json::parse(json::write(llm::to_json(request->request))).has_value(),
+              "a request can be written");
   return 0;
 }

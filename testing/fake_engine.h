@@ -53,8 +53,7 @@ class FakeEngine final : public agent::Engine {
   std::size_t subscribers() const { return feeds_.size(); }
 
   Task<Result<agent::Accepted>> send(agent::Inbound inbound) override;
-  Task<Result<agent::Accepted>> submit_client_results(Scope scope,
-                                                      std::vector<llm::Message> messages,
+  Task<Result<agent::Accepted>> submit_client_results(Scope scope, std::vector<llm::Message> messages,
                                                       std::string thread_id) override;
   Task<Result<std::optional<std::string>>> find_transcript(Scope scope,
                                                            std::vector<llm::Message> messages) override;

@@ -133,7 +133,7 @@ class Engine {
                                                                    std::vector<llm::Message> messages) = 0;
 
   virtual Task<Result<Accepted>> decide(Scope scope, std::string request_id,
-                                        Decision decision) = 0;              // kNotFound, kConflict (decided)
+                                        Decision decision) = 0;  // kNotFound, kConflict (decided)
   // Ends the running turn; with a turn_id only that one. kConflict when it does not run.
   virtual Task<Result<>> interrupt(Scope scope, std::string thread_id, std::string turn_id = {}) = 0;
 

@@ -119,10 +119,8 @@ Task<Result<std::optional<Accepted>>> EngineImpl::seen_before(const Inbound& inb
   if (!*first) co_return std::optional<Accepted>();
   const auto& [message_id, thread_id] = **first;
   std::string turn_id = co_await turn_of_message(inbound.scope, thread_id, message_id);
-  co_return Accepted{.message_id = message_id,
-                     .thread_id = thread_id,
-                     .turn_id = std::move(turn_id),
-                     .duplicate = true};
+  co_return Accepted{
+      .message_id = message_id, .thread_id = thread_id, .turn_id = std::move(turn_id), .duplicate = true};
 }
 
 // The turn that a message started, joined or waits to start; "" when the log does not say.
@@ -191,8 +189,7 @@ Task<Result<Accepted>> EngineImpl::take_in(ThreadPtr thread, Inbound inbound) {
     co_return co_await start_turn(thread, std::move(inbound), message_id, turn_id);
   }
   // A turn that is past its last model call cannot take a message any more: it becomes a turn of its own, as with busy = queue.
-  const bool ending =
-      idle || state.phase == turn::Phase::kFinishing || state.phase == turn::Phase::kFailing;
+  const bool ending = idle || state.phase == turn::Phase::kFinishing || state.phase == turn::Phase::kFailing;
   const bool queued = ending || d_.settings.busy == WhenBusy::kQueue;
   const size_t waiting = queued ? state.queue.size() : state.steering.size();
   const size_t limit = queued ? kMaxQueuedTurns : kMaxSteeringQueue;

@@ -412,7 +412,8 @@ TEST_F(EngineTest, AMessageTakesItsPlaceBehindThoseThatWait) {
   provider_.say("third done");
   // The end of the first turn and the third message race for the thread.
   const auto end_then_send = [](Engine& engine, Scope scope, std::string thread) -> Task<Result<Accepted>> {
-    if (const Result<> ended = co_await engine.interrupt(scope, thread); !ended) co_return fail(ended.error());
+    if (const Result<> ended = co_await engine.interrupt(scope, thread); !ended)
+      co_return fail(ended.error());
     co_return co_await engine.send(
         {.scope = scope, .channel = "test", .thread_id = thread, .content = "three"});
   };

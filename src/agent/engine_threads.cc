@@ -185,8 +185,7 @@ void EngineImpl::forget_idle_threads() {
   if (threads_.size() <= d_.settings.max_loaded_threads) return;
   std::vector<std::pair<std::int64_t, std::string>> idle;
   for (const auto& [id, thread] : threads_) {
-    if (thread.use_count() == 1 && !thread->working)
-      idle.emplace_back(thread->last_used, id);
+    if (thread.use_count() == 1 && !thread->working) idle.emplace_back(thread->last_used, id);
   }
   std::sort(idle.begin(), idle.end());
   // A quarter at a time: the walk over all threads is then rare.

@@ -309,8 +309,7 @@ struct Apply {
     if (!running(state)) return;
     if (pending_approval(state) != nullptr) {
       // What is no answer to the question gets the question again.
-      state.transcript =
-          extend_transcript(state.transcript, {.role = llm::Role::kUser, .content = in.input});
+      state.transcript = extend_transcript(state.transcript, {.role = llm::Role::kUser, .content = in.input});
       state.transcript =
           extend_transcript(state.transcript, {.role = llm::Role::kAssistant, .content = state.visible});
       state.before_question.reset();

@@ -231,8 +231,8 @@ TEST(Advance, AFailedTurnLeavesTheTranscriptAsItWas) {
 
 TEST(Advance, WhatIsNoAnswerToAQuestionGetsTheQuestionAgain) {
   Turn turn;
-  turn << started("go") << calls({{"a", "echo", "{}"}}) << prepared({"a"}, tools::PreparedCall::Decision::kAsk)
-       << Asked{"r1", "a", "echo", "", {}};
+  turn << started("go") << calls({{"a", "echo", "{}"}})
+       << prepared({"a"}, tools::PreparedCall::Decision::kAsk) << Asked{"r1", "a", "echo", "", {}};
   const std::string question = turn.state.visible;
   turn << Steered{"m", "what for?"};
   EXPECT_EQ(turn.state.visible, question);
