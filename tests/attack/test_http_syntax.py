@@ -63,9 +63,10 @@ def test_a_body_has_one_end_or_the_request_is_refused(engine, name):
 @pytest.mark.parametrize("blank", [b" ", b"\t"])
 @pytest.mark.parametrize("header", [b"Content-Length: 5", b"Transfer-Encoding: chunked"])
 def test_a_folded_line_belongs_to_the_header_before(engine, blank, header):
-    # RFC 9112, 5.2: a fold is read as a blank. So there is no body here, and what follows is a request of its own.
+    # RFC 9112, 5.2: a fold is read as a blank. So there is no body here, and what follows is a request of its own, answered unless the
+    # connection ends first.
     responses = exchange(engine, post(b"X-A: 1\r\n" + blank + header, body=SMUGGLED))
-    assert [status for status, _, _ in responses] in ([400], [401, 200]), responses
+    assert [status for status, _, _ in responses] in ([400], [401, 200], [401]), responses
 
 
 LINES = {

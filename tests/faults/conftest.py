@@ -5,7 +5,7 @@ import pytest
 
 @pytest.fixture(scope="module")
 def engine_env():
-    return {"CHELA_LLM_STALL_TIMEOUT": "300ms", "CHELA_LLM_MAX_RETRIES": "0"}
+    return {"CHELA_LLM_STALL_TIMEOUT": "1s", "CHELA_LLM_MAX_RETRIES": "0"}
 
 
 @pytest.fixture(autouse=True)

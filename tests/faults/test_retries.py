@@ -11,7 +11,7 @@ AT_ONCE = {"retry_after": "0"}
 
 @pytest.fixture(scope="module")
 def engine_env():
-    return {"CHELA_LLM_STALL_TIMEOUT": "300ms", "CHELA_LLM_MAX_RETRIES": "2"}
+    return {"CHELA_LLM_STALL_TIMEOUT": "1s", "CHELA_LLM_MAX_RETRIES": "2"}
 
 
 def v1(engine, stream=False):

@@ -118,15 +118,8 @@ def test_call_arguments_in_single_bytes(engine, model, stream):
         assert [json.loads(each["function"]["arguments"])["city"] for each in calls] == ["Zürich 世界", "Rom"]
 
 
-def test_an_answer_without_end_is_ended(engine, model):
-    model.set_script({"default": {"text": "x" * (9 * 1024 * 1024), "chunk_bytes": 65536}})
-    for model_id in MODELS:
-        answer = post(engine, model_id, stream=False)
-        assert answer.status_code == 502, answer.text[:200]
-
-
 def test_a_client_that_hangs_up_ends_its_turn(engine, model):
-    model.set_script({"default": {"text": TEXT, "chunk_delay_ms": 250}})  # slower than anybody waits, never silent for long
+    model.set_script({"default": {"text": TEXT, "chunk_delay_ms": 300}})  # takes seconds, never silent for long
     thread = engine.api.post("/api/chat/thread/new", json={}).json()["id"]
     body = {"model": "chela", "stream": True, "messages": [{"role": "user", "content": "hello"}]}
     headers = {"Authorization": f"Bearer {engine.token}", "X-Chela-Thread": thread}

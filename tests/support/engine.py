@@ -123,6 +123,8 @@ class Engine:
 
     def log_tail(self):
         parts = []
+        if self.process is not None and not self.process.running():
+            parts.append(f"--- it has ended with {self.process.child.returncode}")
         for name in ("logs/chela.log", "engine.err"):
             file = self.home / name
             if file.is_file():
