@@ -19,6 +19,11 @@ LOG_TAIL = 40
 live = []  # engines started and not closed: conftest shows their logs when a test fails
 
 
+def assert_no_report(text):
+    """Programs of the presets dev and tsan say on stderr what the sanitizers found."""
+    assert not any(sign in text for sign in ("Sanitizer", "runtime error:")), text[-20_000:]
+
+
 class Engine:
     """`chela run --headless` on a free port. `env` adds to the environment or (None) takes from it."""
 
@@ -70,8 +75,18 @@ class Engine:
         return self.start()
 
     def close(self):
-        """For fixtures: whatever state it is in, it runs no more."""
-        if self.process is not None and self.process.running():
+        """The end of a test: what still runs leaves in order, and no sanitizer has complained."""
+        try:
+            if self.running():
+                assert self.stop() == 0, f"the engine left with {self.process.child.returncode}\n{self.log_tail()}"
+            if self.process is not None:
+                assert_no_report(self.process.err.read_text(errors="replace"))
+        finally:
+            self.drop()
+
+    def drop(self):
+        """Whatever state it is in, it runs no more."""
+        if self.running():
             self.kill9()
         self._close_client()
         if self in live:
@@ -89,8 +104,8 @@ class Engine:
     def __enter__(self):
         return self if self.running() else self.start()
 
-    def __exit__(self, *_):
-        self.close()
+    def __exit__(self, kind, *_):
+        self.close() if kind is None else self.drop()
 
     # --- what it says of itself
 
@@ -164,4 +179,5 @@ class Engine:
         environment = {**self.environment(), **(env or {})}
         done = subprocess.run([*DIE_WITH_US, str(self.program), *map(str, args)], env=environment, input=stdin,
                               capture_output=True, text=True, timeout=timeout, cwd=self.home)
+        assert_no_report(done.stderr)
         return done.returncode, done.stdout, done.stderr
