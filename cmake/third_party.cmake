@@ -2,15 +2,15 @@
 # where the package put them; libSQL and llama.cpp are built by `./dev setup` into ${CHELA_CACHE} and imported here.
 # Nothing is downloaded at configure time.
 
-find_package(PkgConfig REQUIRED)
 find_package(fmt REQUIRED)              # fmt::fmt
 find_package(spdlog REQUIRED)           # spdlog::spdlog
 find_package(OpenSSL REQUIRED)          # OpenSSL::SSL, OpenSSL::Crypto
 find_package(CURL REQUIRED)             # CURL::libcurl
 find_package(CLI11 REQUIRED)            # CLI11::CLI11
 find_package(tomlplusplus REQUIRED)     # tomlplusplus::tomlplusplus
-pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)     # PkgConfig::SODIUM
-pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)              # PkgConfig::RE2
+# Where Debian has an archive it is taken: a shared library costs each start a tenth of a millisecond and 0.3 MB of memory.
+find_library(SODIUM_STATIC libsodium.a REQUIRED)
+find_library(RE2_STATIC libre2.a REQUIRED)
 find_library(BOOST_JSON_STATIC libboost_json.a REQUIRED)         # Boost.Asio and Beast are headers only
 find_library(DATE_TZ date-tz REQUIRED)                           # Hinnant date
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks what reviewers should not have to: leftovers, machine paths and registry hosts in any text file, Python syntax.
+"""Checks what reviewers should not have to: leftovers, machine paths and registry hosts in any text file, Python syntax;
+and that the tests that docs/promises.md names are there.
 
 Files over 500 lines are reported as a question, not as an error.
 """
@@ -33,8 +34,28 @@ def repository_files():
     return [name for name in out.stdout.decode().split("\0") if name and (ROOT / name).is_file()]
 
 
+def promised_tests():
+    """What docs/promises.md names and is not there: `file` Test, `file` Suite.* or Suite.Test, `folder/`, `pattern_*.h`."""
+    page = "docs/promises.md"
+    errors = []
+    for number, line in enumerate((ROOT / page).read_text(encoding="utf-8").splitlines(), 1):
+        if not line.startswith("|"):
+            continue
+        for path, names in re.findall(r"`([\w./*-]+/[\w./*-]*)`((?:,? [A-Z]\w+(?:\.(?:\*|\w+))?)*)", line.split("|")[2]):
+            files = [file for file in ROOT.glob(path.rstrip("/")) if file.exists()]
+            if not files:
+                errors.append(f"{page}:{number}: there is no {path}")
+            text = "".join(file.read_text(encoding="utf-8") for file in files if file.is_file())
+            for name in re.findall(r"[A-Z][\w.*]+", names):
+                suite, _, test = name.rpartition(".")
+                suite, test = suite or r"\w+", test.replace("*", r"\w+")
+                if not re.search(rf"TEST\w*\(\s*{suite},\s*{test}\)", text):
+                    errors.append(f"{page}:{number}: {path} has no test {name}")
+    return errors
+
+
 def main():
-    errors, long_files = [], []
+    errors, long_files = promised_tests(), []
     for name in repository_files():
         if NOT_OURS.search(name) or not TEXT.search(name):
             continue

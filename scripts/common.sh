@@ -47,3 +47,20 @@ with_lock() {
     "$@" 9>&-
   ) 9>"$CHELA_CACHE/$name.lock"
 }
+
+# npm_folder NAME: where in the cache the packages of ./package-lock.json are, or will be. node is in the PATH.
+npm_folder() { printf '%s/%s-%s\n' "$CHELA_CACHE" "$1" "$(key_of "$(sha256sum package-lock.json)" "$(node --version)")"; }
+
+# npm_fetch NAME FOLDER WHAT: fills that folder once; the lock file pins each package with its checksum.
+npm_fetch() { with_lock "$1" npm_fetch_missing "$@"; }
+npm_fetch_missing() {
+  local work
+  [ -d "$2/node_modules" ] && return 0
+  say "fetching $3"
+  work=$(mktemp -d "$CHELA_CACHE/$1.XXXXXX")
+  cp package.json package-lock.json .npmrc "$work/"
+  quietly "$CHELA_CACHE/logs/$1.log" npm ci --ignore-scripts --prefix "$work" ||
+    { rm -rf "$work"; die "npm could not fetch $3" "check the network and try again"; }
+  # The folder appears complete or not at all.
+  mv -T "$work" "$2"
+}

@@ -44,6 +44,7 @@ esac
 check format clang-format-19 --dry-run -Werror --ferror-limit=1 "${cpp[@]}"
 check layers python3 scripts/check_layers.py
 check text python3 scripts/check_text.py
+check limits python3 scripts/check_limits.py
 check shell shellcheck "${shell[@]}"
 [ "${1:-}" != tidy ] || check tidy tidy
 [ ${#failed[@]} -eq 0 ] || die "lint failed: ${failed[*]}" "mend what is named above (./dev fmt formats)"

@@ -27,22 +27,23 @@ prefix() {
   printf '%s/llama-%s-%s\n' "$CHELA_CACHE" "$version" "$(key_of "$(cat "$requirements")" "${options[@]}" "$made_by")"
 }
 
+# Called in a condition, where bash does not stop at errors by itself.
 fetch_into() {
-  python3 -m venv "$1/venv"
-  "$1/venv/bin/python" -m pip download --disable-pip-version-check --no-deps --no-binary llama-cpp-python --require-hashes \
-    -r "$requirements" -d "$1/download"
-  mkdir "$1/source"
+  python3 -m venv "$1/venv" &&
+    "$1/venv/bin/python" -m pip download --disable-pip-version-check --no-deps --no-binary llama-cpp-python --require-hashes \
+      -r "$requirements" -d "$1/download" &&
+    mkdir "$1/source" || return 1
   # Only llama.cpp itself, without the archive's other top-level folders.
   tar -xzf "$1/download/llama_cpp_python-$version.tar.gz" -C "$1/source" --strip-components=3 \
-    "llama_cpp_python-$version/vendor/llama.cpp"
+    "llama_cpp_python-$version/vendor/llama.cpp" || return 1
   # A leftover of the archive that points to a repository which is not there; with it ninja configures for ever.
   rm -f "$1/source/.git"
 }
 
 compile() {
-  cmake -S "$1/source" -B "$1/build" -G Ninja "-DCMAKE_INSTALL_PREFIX=$1/install" "${options[@]}"
-  cmake --build "$1/build"
-  cmake --install "$1/build"
+  cmake -S "$1/source" -B "$1/build" -G Ninja "-DCMAKE_INSTALL_PREFIX=$1/install" "${options[@]}" &&
+    cmake --build "$1/build" &&
+    cmake --install "$1/build"
 }
 
 build() {

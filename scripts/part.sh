@@ -5,9 +5,8 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "$CHELA_ROOT"
 
-test_parts=(unit e2e clients)
-check_parts=(lint attack crash dev-unit dev-e2e fuzz tsan-unit tsan-e2e)
-[ ! -d tests/compat ] || check_parts+=(compat)
+test_parts=(unit e2e clients bus)
+check_parts=(lint attack web package crash compat-iii dev-unit dev-e2e fuzz tsan-unit tsan-e2e)
 
 export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
 export UBSAN_OPTIONS=print_stacktrace=1
@@ -35,6 +34,13 @@ pytest_on() {
     --junitxml "$CHELA_RESULTS/pytest-$preset.xml" "$@"
 }
 
+# The bus with workers of the published SDKs.
+bus() {
+  local clients
+  clients=$(scripts/bus_clients.sh)
+  CHELA_NODE=$(head -1 <<<"$clients") CHELA_BUS_CLIENTS=$(tail -1 <<<"$clients") pytest_on "$1" tests/bus
+}
+
 case "${1:-}" in
   list)
     case "${2:-}" in
@@ -46,17 +52,28 @@ case "${1:-}" in
   unit) unit release ;;
   e2e) pytest_on release tests/e2e tests/faults ;;
   clients) pytest_on release tests/clients ;;
+  bus) bus release ;;
+  web)
+    scripts/build.sh release chela scripted-model
+    scripts/web.sh check build/release/web/openapi.json
+    pytest_on release tests/web
+    ;;
   lint) scripts/lint.sh ;;
   dev-unit) unit dev ;;
   dev-e2e) pytest_on dev tests/e2e tests/faults ;;
   tsan-unit) unit tsan ;;
   tsan-e2e) pytest_on tsan tests/e2e tests/faults ;;
   crash)
-    pytest_on dev tests/crash/test_crash_points.py
+    pytest_on dev tests/crash/test_crash_points.py tests/crash/test_client_results.py
     pytest_on release tests/crash/test_random_kills.py
     ;;
   attack) pytest_on release tests/attack ;;
-  compat) pytest_on release tests/compat ;;
+  package) pytest_on release tests/package ;;
+  compat-iii)
+    scripts/build.sh release chela
+    suites=$(scripts/compat_iii.sh)
+    CHELA_BUILD=$CHELA_ROOT/build/release python3 tests/compat/iii/run.py "$suites" "$CHELA_RESULTS"
+    ;;
   fuzz) scripts/fuzz.sh 30 ;;
   *) die "unknown part '${1:-}'" "./dev check runs all; parts: ${test_parts[*]} ${check_parts[*]}" ;;
 esac

@@ -27,9 +27,6 @@ CI_SECONDS = 75 * 60
 UNKNOWN_SECONDS = 12 * 60
 # Parts that hold no single tests: asked for alone, their exit status is all there is.
 WITHOUT_TESTS = {"lint", "fuzz"}
-# Parts of `check` that continuous integration leaves to people: all unit tests under ThreadSanitizer have not yet been run to
-# their end on a machine of this size, so a failure there would say nothing about the change at hand.
-NOT_IN_CI = {"tsan-unit"}
 # A part is begun only when its last duration and this share of it on top still fit.
 MARGIN = 1.15
 
@@ -187,10 +184,10 @@ def oldest_first(parts):
 
 
 def run_ci(started):
-    run, left_out, deadline = Run(), sorted(NOT_IN_CI), started + CI_SECONDS
+    run, left_out, deadline = Run(), [], started + CI_SECONDS
     for part in list_parts("test"):
         run.part(part)
-    for place, part in enumerate(oldest_first([part for part in list_parts("check") if part not in NOT_IN_CI])):
+    for place, part in enumerate(oldest_first(list_parts("check"))):
         record = record_of(part)
         expected = MARGIN * record[1] if record else UNKNOWN_SECONDS
         # The first in line is tried in any case: a slow part must not be passed over for ever.
