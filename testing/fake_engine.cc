@@ -70,24 +70,24 @@ void FakeEngine::cut_off() {
 Task<Result<Accepted>> FakeEngine::send(agent::Inbound inbound) {
   if (refuse) co_return fail(*std::exchange(refuse, std::nullopt));
   std::string thread = inbound.thread_id;
-  if (thread.empty()) {
+  if (!inbound.client_results.empty()) {
+    for (const llm::Message& each : inbound.client_results) {
+      if (!client_call_ids.contains(each.tool_call_id))
+        co_return fail(Code::kNotFound, "no turn waits for {}", each.tool_call_id);
+    }
+    results.push_back(inbound.client_results);
+    thread = "thread-of-results";
+  } else if (thread.empty()) {
     thread = "active-" + inbound.channel;
     known_threads.insert(thread);
   } else if (const Result<> there = known(thread); !there) {
     co_return fail(there.error());
   }
   sent.push_back(std::move(inbound));
+  if (command_reply)
+    co_return Accepted{
+        .message_id = "message-command", .thread_id = thread, .reply = std::exchange(command_reply, {})};
   co_return start(thread);
-}
-
-Task<Result<Accepted>> FakeEngine::submit_client_results(Scope, std::vector<llm::Message> messages,
-                                                         std::string) {
-  for (const llm::Message& each : messages) {
-    if (!client_call_ids.contains(each.tool_call_id))
-      co_return fail(Code::kNotFound, "no turn waits for {}", each.tool_call_id);
-  }
-  results.push_back(std::move(messages));
-  co_return start("thread-of-results");
 }
 
 Task<Result<std::optional<std::string>>> FakeEngine::find_transcript(Scope,
@@ -96,13 +96,38 @@ Task<Result<std::optional<std::string>>> FakeEngine::find_transcript(Scope,
   co_return transcript;
 }
 
-Task<Result<Accepted>> FakeEngine::decide(Scope, std::string request_id, agent::Decision decision) {
+Task<Result<Accepted>> FakeEngine::retry(Scope, std::string thread_id, std::string, op::Permissions) {
+  if (const Result<> there = known(thread_id); !there) co_return fail(there.error());
+  retried.push_back(thread_id);
+  co_return start(thread_id);
+}
+
+Task<Result<Accepted>> FakeEngine::edit(std::int64_t turn_number, agent::Inbound inbound) {
+  if (const Result<> there = known(inbound.thread_id); !there) co_return fail(there.error());
+  edited.emplace_back(turn_number, std::move(inbound));
+  co_return start(fmt::format("edited-{}", turn_number));
+}
+
+Task<Result<>> FakeEngine::give_credential(Scope, std::string name, std::string value) {
+  if (name != wants_credential) co_return fail(Code::kNotFound, "nothing waits for a credential '{}'", name);
+  credentials.emplace_back(std::move(name), std::move(value));
+  co_return Result<>{};
+}
+
+Task<Result<>> FakeEngine::cancel_credential(Scope scope, std::string name) {
+  co_return co_await give_credential(std::move(scope), std::move(name), "");
+}
+
+Task<Result<Accepted>> FakeEngine::decide(Scope, std::string request_id, agent::Decision decision,
+                                          op::Permissions) {
   if (!pending || pending->request_id != request_id)
     co_return fail(Code::kNotFound, "there is no request {}", request_id);
   decisions.emplace_back(std::move(request_id), decision);
   co_return Accepted{
       .message_id = "message-decision", .thread_id = pending->thread_id, .turn_id = pending->turn_id};
 }
+
+Task<Result<>> FakeEngine::recall_turn(Scope, std::string, std::string) { co_return Result<>{}; }
 
 Task<Result<>> FakeEngine::interrupt(Scope, std::string thread_id, std::string) {
   interrupted.push_back(std::move(thread_id));
@@ -140,10 +165,17 @@ Task<Result<agent::ThreadInfo>> FakeEngine::create_thread(Scope scope, std::stri
   co_return info;
 }
 
-Task<Result<std::vector<agent::ThreadInfo>>> FakeEngine::threads(Scope, std::size_t limit) {
+Result<agent::ThreadDraft> FakeEngine::draft_thread(Scope, std::string) {
+  agent::ThreadDraft draft{.id = fmt::format("thread-{}", next_thread_++), .held = nullptr};
+  known_threads.insert(draft.id);
+  return draft;
+}
+
+Task<Result<std::vector<agent::ThreadInfo>>> FakeEngine::threads(Scope, agent::ThreadQuery query) {
+  queries.push_back(query);
   std::vector<agent::ThreadInfo> list;
   for (const std::string& id : known_threads) {
-    if (list.size() < limit)
+    if (list.size() < query.limit)
       list.push_back({.id = id,
                       .agent = "default",
                       .channel = "gateway",
@@ -152,6 +184,45 @@ Task<Result<std::vector<agent::ThreadInfo>>> FakeEngine::threads(Scope, std::siz
                       .state = "Idle"});
   }
   co_return list;
+}
+
+Task<Result<agent::ThreadInfo>> FakeEngine::assistant_thread(Scope, std::string channel) {
+  co_return agent::ThreadInfo{.id = "assistant",
+                              .agent = "default",
+                              .channel = std::move(channel),
+                              .external_thread = std::string(agent::kAssistantThread),
+                              .title = {},
+                              .state = "Idle"};
+}
+
+Task<Result<agent::ThreadInfo>> FakeEngine::activate(Scope, std::string thread) {
+  if (const Result<> found = known(thread); !found) co_return fail(found.error());
+  active = thread;
+  co_return agent::ThreadInfo{.id = thread,
+                              .agent = "default",
+                              .channel = "gateway",
+                              .external_thread = {},
+                              .title = {},
+                              .state = "Idle"};
+}
+
+Task<Result<agent::ThreadInfo>> FakeEngine::rename(Scope, std::string thread, std::string title) {
+  if (const Result<> found = known(thread); !found) co_return fail(found.error());
+  renamed[thread] = title;
+  co_return agent::ThreadInfo{.id = thread,
+                              .agent = "default",
+                              .channel = "gateway",
+                              .external_thread = {},
+                              .title = title,
+                              .state = "Idle"};
+}
+
+Task<Result<std::optional<std::string>>> FakeEngine::chosen_thread(Scope, std::string) { co_return active; }
+
+Task<Result<std::vector<agent::DayUsage>>> FakeEngine::usage(Scope, int) {
+  std::vector<agent::DayUsage> days;
+  for (const agent::ModelUsage& each : used) days.push_back({.day = 0, .sum = each});
+  co_return days;
 }
 
 Task<Result<std::string>> FakeEngine::active_thread(Scope, std::string channel) {
@@ -173,7 +244,10 @@ Task<Result<agent::History>> FakeEngine::history(Scope, std::string thread, std:
 
 Task<Result<std::unique_ptr<agent::Subscription>>> FakeEngine::subscribe(Scope, std::string thread,
                                                                          std::string last) {
-  if (feeds_.size() >= max_subscribers) co_return fail(Code::kRateLimited, "too many event subscribers");
+  if (feeds_.size() >= max_subscribers) {
+    refused_subscriptions.push_back(loop_.clock().steady());
+    co_return fail(Code::kRateLimited, "too many event subscribers");
+  }
   auto feed = std::make_shared<Feed>(loop_, 512);
   feeds_.emplace(feed.get(), std::pair(feed, thread));
   subscribed.emplace_back(std::move(thread), std::move(last));
@@ -182,7 +256,10 @@ Task<Result<std::unique_ptr<agent::Subscription>>> FakeEngine::subscribe(Scope, 
 
 Task<Result<json::Value>> FakeEngine::log(Scope, std::string thread, std::int64_t after, std::size_t) {
   if (const Result<> there = known(thread); !there) co_return fail(there.error());
-  co_return json::Value::array({json::Value::object({{"seq", after + 1}, {"kind", "TurnStarted"}})});
+  co_return json::Value::object(
+      {{"thread_id", thread},
+       {"records",
+        json::Value::array({json::Value::object({{"seq", after + 1}, {"kind", "TurnStarted"}})})}});
 }
 
 Task<Result<agent::ReplayReport>> FakeEngine::replay(Scope, std::string thread, std::int64_t until) {
@@ -193,6 +270,13 @@ Task<Result<agent::ReplayReport>> FakeEngine::replay(Scope, std::string thread, 
 Task<Result<agent::ThreadInfo>> FakeEngine::fork(Scope scope, std::string thread, std::int64_t) {
   if (const Result<> there = known(thread); !there) co_return fail(there.error());
   co_return co_await create_thread(std::move(scope), "gateway", "");
+}
+
+Task<Result<std::string>> FakeEngine::model(Scope) { co_return used_model; }
+
+Task<Result<>> FakeEngine::use_model(Scope, std::string model) {
+  used_model = std::move(model);
+  co_return Result<>{};
 }
 
 Task<Result<>> FakeEngine::recover() { co_return Result<>{}; }

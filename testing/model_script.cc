@@ -287,10 +287,17 @@ Result<Script> Script::parse(std::string_view json_text) {
   const Result<json::Value> root = json::parse(json_text);
   if (!root) return fail(Code::kInvalidArgument, "script: {}", root.error().message);
   Reader in(*root, "script");
-  in.only({"model", "replies", "rules", "default", "instant"});
+  in.only({"model", "more_models", "replies", "rules", "default", "instant"});
   Script script;
   in.text("model", script.model_);
   in.flag("instant", script.instant_);
+  in.list("more_models", [&](const json::Value& name, const std::string& at) {
+    if (name.is_string()) {
+      script.more_models_.push_back(*name.as_string());
+    } else {
+      in.complain(fmt::format("'{}' is no text", at));
+    }
+  });
   in.list("rules", [&](const json::Value& rule, const std::string& at) {
     script.rules_.push_back(read_rule(in, rule, at));
   });

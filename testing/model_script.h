@@ -88,10 +88,13 @@ class Script {
 
   bool instant() const { return instant_; }
   const std::string& model() const { return model_; }
+  // Listed beside it.
+  const std::vector<std::string>& more_models() const { return more_models_; }
   const Reply& fallback() const { return fallback_; }
 
  private:
   std::string model_ = "scripted";
+  std::vector<std::string> more_models_;
   std::vector<Rule> rules_;
   Rule queue_;
   Reply fallback_ = {.text = "echo: {last_user}"};

@@ -219,10 +219,15 @@ void ScriptedModel::embeddings(net::Exchange& exchange) {
 }
 
 void ScriptedModel::models(net::Exchange& exchange) {
-  const json::Value model = json::Value::object(
-      {{"id", script_.model()}, {"object", "model"}, {"created", 0}, {"owned_by", "scripted"}});
+  json::Value data = json::Value::array();
+  const auto add = [&data](const std::string& id) {
+    data.push_back(
+        json::Value::object({{"id", id}, {"object", "model"}, {"created", 0}, {"owned_by", "scripted"}}));
+  };
+  add(script_.model());
+  for (const std::string& id : script_.more_models()) add(id);
   reply_json(exchange, 200,
-             json::write(json::Value::object({{"object", "list"}, {"data", json::Value::array({model})}})));
+             json::write(json::Value::object({{"object", "list"}, {"data", std::move(data)}})));
 }
 
 void ScriptedModel::control(net::Exchange& exchange) {

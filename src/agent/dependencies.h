@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/result.h"
 #include "base/scope.h"
+#include "llm/models.h"
 #include "llm/provider.h"
 #include "runtime/event_loop.h"
 #include "runtime/id_source.h"
@@ -24,6 +25,9 @@ class Chain;
 }
 namespace chela::obs {
 class Metrics;
+}
+namespace chela::security {
+class Vault;
 }
 
 namespace chela::agent {
@@ -47,6 +51,8 @@ struct ModelChoice {
   llm::Provider* provider = nullptr;  // not owned
   std::string model;
   std::int64_t context_tokens = 0;  // 0 = unknown: no compaction
+  bool sees_images = false;
+  llm::PromptStyle prompt = llm::PromptStyle::kFull;
 };
 
 // What the agents know about their user: filled by memory/.
@@ -59,6 +65,14 @@ class Knowledge {
   virtual Task<std::vector<std::string>> recall(Scope scope, std::string text, size_t limit) = 0;
 };
 
+// Where the files that come with messages are kept: the user's workspace, filled by app/.
+class Uploads {
+ public:
+  virtual ~Uploads() = default;
+  // On disk when it returns. `path` is relative to the workspace and cannot leave it, whatever links are there.
+  virtual Task<Result<>> save(Scope scope, std::string path, std::string bytes) = 0;
+};
+
 enum class WhenBusy { kSteer, kQueue };
 
 struct EngineSettings {
@@ -68,6 +82,7 @@ struct EngineSettings {
   size_t max_subscribers = kMaxEventSubscribers;
   size_t max_running_turns = kMaxRunningTurns;
   size_t max_loaded_threads = kMaxLoadedThreads;
+  size_t max_known_outcomes = kMaxKnownOutcomes;
 };
 
 // All that the engine stands on. Everything referenced outlives it.
@@ -82,9 +97,12 @@ struct Dependencies {
   hooks::Chain& hooks;
   obs::Metrics& metrics;
   Knowledge& knowledge;
+  Uploads& uploads;
+  security::Vault& vault;
   std::function<Result<ModelChoice>(const AgentSpec& agent)> choose_model;
   std::vector<AgentSpec> agents = {};  // beside the default
   EngineSettings settings = {};
+  std::string version = {};  // of the program, for /version
 };
 
 }  // namespace chela::agent

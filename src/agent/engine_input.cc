@@ -1,206 +1,229 @@
 #include <algorithm>
-#include <array>
 
 #include "agent/engine_impl.h"
 #include "agent/prompt.h"
 #include "agent/turn/notes.h"
 #include "agent/turn/records.h"
+#include "agent/turn/transcript.h"
 #include "base/ids.h"
 #include "base/strings.h"
 #include "base/utf8.h"
 #include "crypto/hash.h"
 #include "hooks/hooks.h"
+#include "obs/log.h"
 
-// Takes in what comes from outside: messages, answers to questions, results of client tools, interrupts.
+// Takes in messages from outside. What a running turn waits for, and its end, are in engine_answers.cc.
 namespace chela::agent {
 namespace {
 
 using store::Durability;
 
-constexpr size_t kMaxTitleBytes = 100;
-constexpr size_t kMaxKnownBlobs = 8192;
+constexpr std::string_view kReadMemory = "memory:read";
 
-std::optional<Decision> spoken_decision(std::string_view text) {
-  static constexpr std::array<std::string_view, 7> kYes{"yes",      "y",    "approve", "ok",
-                                                        "/approve", "/yes", "/y"};
-  static constexpr std::array<std::string_view, 6> kAlways{"always",         "a",       "yes always",
-                                                           "approve always", "/always", "/a"};
-  static constexpr std::array<std::string_view, 8> kNo{"no",     "n",     "deny", "reject",
-                                                       "cancel", "/deny", "/no",  "/n"};
-  const std::string word = strings::lower(strings::trim(text));
-  for (const std::string_view yes : kYes) {
-    if (word == yes) return Decision::kApprove;
-  }
-  for (const std::string_view always : kAlways) {
-    if (word == always) return Decision::kAlways;
-  }
-  for (const std::string_view no : kNo) {
-    if (word == no) return Decision::kDeny;
-  }
-  return std::nullopt;
+Sight sight_of(const ModelChoice& model) { return model.sees_images ? Sight::kSeesImages : Sight::kBlind; }
+
+// What a message that waits for its own turn takes there with it.
+turn::Terms terms_of(const Inbound& inbound) {
+  return {.sampling = inbound.sampling,
+          .tool_choice = inbound.tool_choice,
+          .tool_choice_name = inbound.tool_choice_name,
+          .tools = inbound.client_tools,
+          .system = inbound.client_system};
 }
 
-std::string scope_key(const Scope& scope) { return scope.realm + '\0' + scope.user + '\0' + scope.agent; }
-std::optional<std::pair<std::string, std::string>> keyed(const std::string& key,
-                                                         const std::string& message_id) {
-  if (key.empty()) return std::nullopt;
-  return std::make_pair(key, message_id);
-}
-std::string approval_key(const Scope& scope, std::string_view tool) {
-  return fmt::format("auto_approve:{}:{}", scope.agent, tool);
+// A call that is asked for must be one that can be made.
+Result<> check_choice(const Inbound& inbound, const std::vector<llm::ToolSpec>& tools) {
+  const auto refused = [](std::string message) {
+    return fail(Error{.code = Code::kInvalidArgument, .message = "tool_choice: " + std::move(message)}.with(
+        "param", "tool_choice"));
+  };
+  const std::string& name = inbound.tool_choice_name;
+  if (!name.empty() && std::none_of(tools.begin(), tools.end(),
+                                    [&name](const llm::ToolSpec& tool) { return tool.name == name; }))
+    return refused(fmt::format("there is no tool '{}'", name));
+  if (inbound.tool_choice == llm::ToolChoice::kRequired && tools.empty())
+    return refused("a call is required, but there are no tools");
+  return {};
 }
 
 }  // namespace
 
+// Whether the turn of a message that has to wait could start now.
+Result<> EngineImpl::check_terms(const Scope& scope, const Inbound& inbound) {
+  const Result<AgentSpec> agent = spec_of(scope.agent);
+  if (!agent) return fail(agent.error());
+  if (inbound.tool_choice_name.empty() && inbound.tool_choice != llm::ToolChoice::kRequired) return {};
+  return check_choice(inbound, prompts_.tools_of(scope, *agent, inbound.client_tools)->specs);
+}
+
 Task<Result<Accepted>> EngineImpl::send(Inbound inbound) {
   inbound.scope = normalised(std::move(inbound.scope));
   if (stopping_) co_return fail(Code::kUnavailable, "the engine is stopping");
-  if (inbound.content.size() > d_.settings.max_message_bytes) {
-    co_return fail(Code::kTooLarge, "the message has {} bytes; at most {} are allowed",
-                   inbound.content.size(), d_.settings.max_message_bytes);
-  }
-  if (!utf8::valid(inbound.content)) co_return fail(Code::kInvalidArgument, "the message is not valid UTF-8");
-  if (strings::trim(inbound.content).empty()) co_return fail(Code::kInvalidArgument, "the message is empty");
-  if (inbound.content.find('\0') != std::string::npos)
-    co_return fail(Code::kInvalidArgument, "the message holds a NUL character");
-  if (!inbound.idempotency_key.empty() && !is_foreign_id(inbound.idempotency_key)) {
-    co_return fail(Code::kInvalidArgument,
-                   "the idempotency key is longer than {} bytes or holds control characters",
-                   kMaxForeignIdBytes);
-  }
-  if (d_.hooks.any(hooks::Point::kBeforeInbound)) {
-    const hooks::Outcome outcome = co_await d_.hooks.run(hooks::Point::kBeforeInbound,
-                                                         {.user_id = inbound.scope.user,
-                                                          .channel = inbound.channel,
-                                                          .thread_id = inbound.thread_id,
-                                                          .content = inbound.content},
-                                                         {});
-    if (outcome.rejected) co_return fail(Code::kPermissionDenied, "message rejected: {}", *outcome.rejected);
-    inbound.content = outcome.content;
-  }
+  if (const Result<> usable = check_message(inbound); !usable) co_return fail(usable.error());
+  commands::Parsed parsed = commands::parse(inbound.content);
+  const bool said = inbound.content.empty() || std::holds_alternative<commands::UserText>(parsed);
+  if (!said && !inbound.client_results.empty())
+    co_return fail(Code::kInvalidArgument, "send the results of tools without a slash command");
 
-  // Two requests with one key are taken in one after the other, so that the second finds the first.
-  std::optional<runtime::Mutex::Guard> key_guard;
-  std::string key;
-  if (!inbound.idempotency_key.empty()) {
-    key = inbound.scope.realm + '\0' + inbound.scope.user + '\0' + inbound.idempotency_key;
-    std::unique_ptr<runtime::Mutex>& mutex = keys_[key];
-    if (!mutex) mutex = std::make_unique<runtime::Mutex>(d_.loop);
-    key_guard.emplace(co_await mutex->lock());
-  }
-  Result<Accepted> accepted = fail(Code::kInternal, "");
+  const KeyGuard taken = co_await take_key(inbound);
   const Result<std::optional<Accepted>> before = co_await seen_before(inbound);
-  if (!before) {
-    accepted = fail(before.error());
-  } else if (*before) {
-    accepted = **before;
-  } else {
-    const Result<ThreadPtr> thread = co_await thread_for(inbound);
-    if (!thread) {
-      accepted = fail(thread.error());
-    } else {
-      const runtime::Mutex::Guard guard = co_await (*thread)->mutex.lock();
-      accepted = co_await take_in(*thread, std::move(inbound));
-    }
+  if (!before) co_return fail(before.error());
+  if (*before) {
+    if (said || !(**before).turn_id.empty()) co_return **before;
+    co_return co_await repeat_command(inbound.scope, **before, std::move(parsed));
   }
-  if (key_guard) {
-    key_guard.reset();
-    const auto found = keys_.find(key);
-    if (found != keys_.end() && !found->second->locked()) keys_.erase(found);
-  }
-  co_return accepted;
+  if (!said && !inbound.attachments.empty())
+    co_return fail(Code::kInvalidArgument, "a slash command takes no attachments");
+  if (!said) co_return co_await run_command(std::move(inbound), std::move(parsed));
+  const Result<ThreadPtr> thread = co_await thread_for(inbound);
+  if (!thread) co_return fail(thread.error());
+  const runtime::Mutex::Guard guard = co_await (*thread)->mutex.lock();
+  if (turn::pending_credential((*thread)->state) != nullptr)
+    co_return co_await take_credential(*thread, std::move(inbound));
+  co_return co_await take_in(*thread, std::move(inbound));
 }
 
-Task<Result<std::optional<Accepted>>> EngineImpl::seen_before(const Inbound& inbound) {
-  if (inbound.idempotency_key.empty()) co_return std::optional<Accepted>();
-  const auto first =
-      co_await d_.log.idempotent_message(inbound.scope, inbound.idempotency_key, d_.loop.clock().now());
-  if (!first) co_return fail(first.error());
-  if (!*first) co_return std::optional<Accepted>();
-  const auto& [message_id, thread_id] = **first;
-  std::string turn_id = co_await turn_of_message(inbound.scope, thread_id, message_id);
-  co_return Accepted{
-      .message_id = message_id, .thread_id = thread_id, .turn_id = std::move(turn_id), .duplicate = true};
+Result<> EngineImpl::check_message(const Inbound& inbound) const {
+  if (inbound.content.size() > d_.settings.max_message_bytes) {
+    return fail(Code::kTooLarge, "the message has {} bytes; at most {} are allowed", inbound.content.size(),
+                d_.settings.max_message_bytes);
+  }
+  if (!utf8::valid(inbound.content)) return fail(Code::kInvalidArgument, "the message is not valid UTF-8");
+  const bool only_more =
+      (!inbound.client_results.empty() || !inbound.attachments.empty()) && inbound.content.empty();
+  if (!only_more && strings::trim(inbound.content).empty())
+    return fail(Code::kInvalidArgument, "the message is empty");
+  if (inbound.content.find('\0') != std::string::npos)
+    return fail(Code::kInvalidArgument, "the message holds a NUL character");
+  return check_key(inbound);
 }
 
-// The turn that a message started, joined or waits to start; "" when the log does not say.
-Task<std::string> EngineImpl::turn_of_message(Scope scope, std::string thread_id, std::string message_id) {
-  const Result<std::vector<store::LogRecord>> records =
-      co_await whole_log(std::move(scope), std::move(thread_id), 0);
-  if (!records) co_return std::string();
-  for (const store::LogRecord& record : *records) {
-    if (record.kind != "TurnStarted" && record.kind != "Steered") continue;
-    const Result<turn::Input> input = turn::from_body(record.kind, record.body);
-    if (!input) continue;
-    if (const auto* started = std::get_if<turn::TurnStarted>(&*input);
-        started != nullptr && started->message_id == message_id)
-      co_return record.turn;
-    if (const auto* steered = std::get_if<turn::Steered>(&*input);
-        steered != nullptr && steered->message_id == message_id)
-      co_return steered->next_turn.empty() ? record.turn : steered->next_turn;
-  }
-  co_return std::string();
+Result<> EngineImpl::check_key(const Inbound& inbound) {
+  if (inbound.idempotency_key.empty() || is_foreign_id(inbound.idempotency_key)) return {};
+  return fail(Code::kInvalidArgument,
+              "the idempotency key is longer than {} bytes or holds control characters", kMaxForeignIdBytes);
+}
+
+Task<EngineImpl::KeyGuard> EngineImpl::take_key(Inbound inbound) {
+  if (inbound.idempotency_key.empty()) co_return KeyGuard(*this, "", std::nullopt);
+  std::string key = inbound.scope.realm + '\0' + inbound.scope.user + '\0' + inbound.idempotency_key;
+  std::unique_ptr<runtime::Mutex>& mutex = keys_[key];
+  if (!mutex) mutex = std::make_unique<runtime::Mutex>(d_.loop);
+  runtime::Mutex::Guard guard = co_await mutex->lock();
+  co_return KeyGuard(*this, std::move(key), std::optional(std::move(guard)));
 }
 
 Task<Result<ThreadPtr>> EngineImpl::thread_for(Inbound inbound) {
   std::string id = inbound.thread_id;
   const Result<AgentSpec> spec = spec_of(inbound.scope.agent);
   if (!spec) co_return fail(spec.error());
-  if (id.empty() && !inbound.external_thread.empty()) {
+  if (id.empty() && !inbound.client_results.empty()) {
+    for (const llm::Message& message : inbound.client_results) {
+      const auto found = with_client_.find(client_call_key(inbound.scope, message.tool_call_id));
+      if (found != with_client_.end()) id = found->second;
+    }
+    if (id.empty()) co_return nobody_waits();
+  } else if (id.empty() && !inbound.external_thread.empty()) {
     if (!is_foreign_id(inbound.external_thread))
       co_return fail(Code::kInvalidArgument, "the external thread's name is too long or not plain text");
-    const UnixMs now = d_.loop.clock().now();
-    const auto row = co_await d_.log.ensure_thread({.id = d_.ids.next(),
-                                                    .scope = inbound.scope,
-                                                    .channel = inbound.channel,
-                                                    .external_thread = inbound.external_thread,
-                                                    .title = {},
-                                                    .open_turn = {},
-                                                    .transcript_hash = {},
-                                                    .created_at = now,
-                                                    .updated_at = now});
-    if (!row) co_return fail(row.error());
-    id = row->id;
+    co_return co_await open_named(inbound.scope, inbound.channel, inbound.external_thread);
   } else if (id.empty()) {
     const Result<std::string> active = co_await active_thread(inbound.scope, inbound.channel);
     if (!active) co_return fail(active.error());
     id = *active;
   }
-  co_return co_await open_thread(inbound.scope, id);
+  Result<ThreadPtr> thread = co_await open_thread(inbound.scope, id);
+  if (thread && inbound.reach == Inbound::Reach::kThreadsOfAgent &&
+      (*thread)->row.scope.agent != inbound.scope.agent)
+    co_return fail(Code::kNotFound, "the agent '{}' has no thread '{}'", inbound.scope.agent, id);
+  co_return thread;
+}
+
+// Hooks may change what is said to the agent, or refuse it.
+Task<Result<Inbound>> EngineImpl::through_hooks(ThreadPtr thread, Inbound inbound) {
+  if (inbound.content.empty() || !d_.hooks.any(hooks::Point::kBeforeInbound)) co_return inbound;
+  const hooks::Outcome outcome = co_await d_.hooks.run(hooks::Point::kBeforeInbound,
+                                                       {.user_id = inbound.scope.user,
+                                                        .channel = inbound.channel,
+                                                        .thread_id = thread->row.id,
+                                                        .content = inbound.content},
+                                                       {});
+  if (outcome.rejected) co_return fail(Code::kPermissionDenied, "message rejected: {}", *outcome.rejected);
+  inbound.content = outcome.content;
+  co_return inbound;
 }
 
 // Under the thread's mutex.
-Task<Result<Accepted>> EngineImpl::take_in(ThreadPtr thread, Inbound inbound) {
+Task<Result<Accepted>> EngineImpl::take_in(ThreadPtr thread, Inbound raw) {
+  Result<Inbound> passed = co_await through_hooks(thread, std::move(raw));
+  if (!passed) co_return fail(passed.error());
+  Inbound inbound = std::move(*passed);
   if (thread->broken)
     co_return fail(Code::kUnavailable,
                    "the thread could not be written a moment ago; send the message again");
   const turn::State& state = thread->state;
+  if (inbound.continues && (turn::transcript_of(*inbound.continues) != state.transcript ||
+                            !state.queue.empty() || !state.steering.empty())) {
+    co_return fail(Error{.code = Code::kConflict, .message = "the conversation has gone on meanwhile"}.with(
+        "reason", std::string(kMovedOn)));
+  }
+  if (!inbound.client_results.empty()) co_return co_await take_results(thread, std::move(inbound));
   const std::string message_id = d_.ids.next();
+  Result<std::vector<Attached>> attached = describe(std::move(inbound.attachments), message_id);
+  if (!attached) co_return fail(attached.error());
+  co_return co_await place(thread, std::move(inbound), message_id, std::move(*attached));
+}
+
+// An answer, a new turn or part of one. Under the thread's mutex.
+Task<Result<Accepted>> EngineImpl::place(ThreadPtr thread, Inbound inbound, std::string message_id,
+                                         std::vector<Attached> attached) {
+  const turn::State& state = thread->state;
   if (const turn::Call* pending = turn::pending_approval(state)) {
-    if (const auto decision = spoken_decision(inbound.content)) {
+    if (const auto decision = commands::spoken_decision(inbound.content)) {
+      if (!attached.empty())
+        co_return fail(Code::kInvalidArgument,
+                       "an answer to a question takes no files; answer first, then send them");
       co_return co_await answer(thread, pending->request_id, *decision,
-                                {message_id, inbound.content, inbound.idempotency_key});
+                                {message_id, inbound.content, inbound.idempotency_key, inbound.permissions});
     }
   }
   // A message that came while others wait to start their turns takes its place behind them.
   const bool idle = state.phase == turn::Phase::kIdle;
   if (idle && state.queue.empty()) {
     const std::string turn_id = d_.ids.next();
-    co_return co_await start_turn(thread, std::move(inbound), message_id, turn_id);
+    co_return co_await start_turn(thread, std::move(inbound), message_id, turn_id,
+                                  {.attached = std::move(attached)});
   }
   // A turn that is past its last model call cannot take a message any more: it becomes a turn of its own, as with busy = queue.
   const bool ending = idle || state.phase == turn::Phase::kFinishing || state.phase == turn::Phase::kFailing;
   const bool queued = ending || d_.settings.busy == WhenBusy::kQueue;
+  if (queued) {
+    // Later the sender could only be told by a failed turn.
+    if (const Result<> possible = check_terms(thread->row.scope, inbound); !possible)
+      co_return fail(possible.error());
+  }
   const size_t waiting = queued ? state.queue.size() : state.steering.size();
   const size_t limit = queued ? kMaxQueuedTurns : kMaxSteeringQueue;
-  if (waiting >= limit) {
-    co_return fail(Code::kRateLimited, "{} messages wait on this thread already; wait for a reply", waiting);
+  if (waiting >= limit) co_return too_many_wait(waiting);
+  if (std::any_of(attached.begin(), attached.end(),
+                  [](const Attached& each) { return each.saved == Attached::Saved::kNo; })) {
+    Result<std::vector<Attached>> kept = co_await saved(thread->row.scope, std::move(attached));
+    if (!kept) co_return fail(kept.error());
+    // The turn may have ended meanwhile.
+    co_return co_await place(thread, std::move(inbound), std::move(message_id), std::move(*kept));
   }
   const std::string turn_id = queued ? d_.ids.next() : state.start.turn;
   if (queued) watch(thread, turn_id);
-  const Result<> durable =
-      co_await append(thread, turn::Steered{message_id, inbound.content, queued ? turn_id : ""},
-                      Durability::kBarrier, {.idempotency = keyed(inbound.idempotency_key, message_id)});
+  turn::Steered steered{message_id, inbound.content, queued ? turn_id : ""};
+  steered.permissions = inbound.permissions;
+  if (queued) steered.terms = terms_of(inbound);
+  if (!queued && !attached.empty())
+    steered.content =
+        inbound.content +
+        attachments_text(attached, state.start.sees_images ? Sight::kSeesImages : Sight::kBlind);
+  for (Attached& each : attached) steered.attachments.push_back(std::move(each.file));
+  const Result<> durable = co_await append(thread, std::move(steered), Durability::kBarrier,
+                                           {.idempotency = idempotency(inbound.idempotency_key, message_id)});
   if (!durable) {
     if (queued)
       end_watch(turn_id, {.state = TurnState::kFailed, .reply = {}, .visible = {}, .error = durable.error()});
@@ -217,67 +240,18 @@ Task<Result<Accepted>> EngineImpl::take_in(ThreadPtr thread, Inbound inbound) {
       .message_id = message_id, .thread_id = thread->row.id, .turn_id = turn_id, .joined = !queued};
 }
 
-// Starts the turn of the message that waits longest, once the thread is idle.
-Task<> EngineImpl::start_queued(ThreadPtr thread) {
-  if (thread->state.queue.empty()) co_return;
-  const runtime::Mutex::Guard guard = co_await thread->mutex.lock();
-  if (thread->broken || stopping_ || thread->state.phase != turn::Phase::kIdle || thread->state.queue.empty())
-    co_return;
-  const turn::Steered next = thread->state.queue.front();
-  Inbound inbound{.scope = thread->row.scope,
-                  .channel = thread->row.channel,
-                  .thread_id = thread->row.id,
-                  .content = next.input};
-  const Result<Accepted> started =
-      co_await start_turn(thread, std::move(inbound), next.message_id, next.next_turn);
-  if (!started)
-    end_watch(next.next_turn,
-              {.state = TurnState::kFailed, .reply = {}, .visible = {}, .error = started.error()});
-}
-
-Task<Result<>> EngineImpl::put_blob(Scope scope, std::string hash, std::string content) {
-  std::string key = scope.realm + '\0' + scope.user + '\0' + hash;
-  if (stored_blobs_.contains(key)) co_return Result<>{};
-  const Result<> stored = co_await d_.blobs.put(std::move(scope), std::move(hash), std::move(content));
-  if (stored) {
-    if (stored_blobs_.size() >= kMaxKnownBlobs) stored_blobs_.clear();
-    stored_blobs_.insert(std::move(key));
-  }
-  co_return stored;
-}
-
-// The system prompt and the tools of a new turn, stored as blobs that its first record names.
-Task<Result<turn::Sources>> EngineImpl::sources_for(const Scope& scope, const AgentSpec& agent,
-                                                    const Inbound& inbound, turn::TurnStarted& started) {
-  turn::Sources sources;
-  sources.system = system_prompt(agent, co_await d_.knowledge.identity(scope), inbound.client_system);
-  sources.tools = d_.tools.specs(agent.tools);
-  for (const llm::ToolSpec& tool : inbound.client_tools) {
-    if (d_.tools.find(tool.name) != nullptr) continue;  // own names win
-    sources.tools.push_back(tool);
-    started.client_tools.insert(tool.name);
-  }
-  const std::string tools = turn::tools_to_text(sources.tools);
-  started.system_hash = crypto::content_hash(sources.system);
-  started.tools_hash = crypto::content_hash(tools);
-  const Result<> system_stored = co_await put_blob(scope, started.system_hash, sources.system);
-  if (!system_stored) co_return fail(system_stored.error());
-  const Result<> tools_stored = co_await put_blob(scope, started.tools_hash, tools);
-  if (!tools_stored) co_return fail(tools_stored.error());
-  co_return sources;
-}
-
 Task<Result<Accepted>> EngineImpl::start_turn(ThreadPtr thread, Inbound inbound, std::string message_id,
-                                              std::string turn_id) {
+                                              std::string turn_id, Prelude prelude) {
   const Scope scope = thread->row.scope;
-  const Result<AgentSpec> agent = spec_of(scope.agent);
+  begin_session(thread);
+  const Result<AgentSpec> agent = co_await spec_for(scope);
   if (!agent) co_return fail(agent.error());
   const Result<ModelChoice> model = d_.choose_model(*agent);
   if (!model) co_return fail(model.error());
 
   const UnixMs now = d_.loop.clock().now();
   turn::TurnStarted started{.turn = turn_id,
-                            .number = thread->state.turns,
+                            .number = prelude.number.value_or(thread->state.turns),
                             .message_id = message_id,
                             .input = inbound.content,
                             .content = {},
@@ -286,27 +260,62 @@ Task<Result<Accepted>> EngineImpl::start_turn(ThreadPtr thread, Inbound inbound,
                             .system_hash = {},
                             .tools_hash = {}};
   started.channel = inbound.channel;
+  started.permissions = inbound.permissions;
   started.history = inbound.history;
   started.max_iterations = d_.settings.max_iterations;
   started.context_tokens = model->context_tokens;
-  started.temperature = inbound.temperature ? inbound.temperature : agent->temperature;
-  started.max_tokens = inbound.max_tokens ? inbound.max_tokens : agent->max_tokens;
+  started.sampling = inbound.sampling;
+  if (!started.sampling.temperature) started.sampling.temperature = agent->temperature;
+  if (!started.sampling.max_tokens) started.sampling.max_tokens = agent->max_tokens;
+  started.tool_choice = inbound.tool_choice;
+  started.tool_choice_name = inbound.tool_choice_name;
   started.at = now;
-  started.content = user_content(now, co_await d_.knowledge.recall(scope, inbound.content, kMaxRecalledLines),
-                                 inbound.content);
-  Result<turn::Sources> sources = co_await sources_for(scope, *agent, inbound, started);
+  started.sees_images = model->sees_images;
+  // What is remembered is for those who may read it: the model would tell.
+  std::vector<std::string> remembered;
+  if (op::allows(inbound.permissions, kReadMemory))
+    remembered = co_await d_.knowledge.recall(scope, inbound.content, kMaxRecalledLines);
+  started.content =
+      user_content(now, remembered, inbound.content + attachments_text(prelude.attached, sight_of(*model)));
+  PromptSources::Sections identity = co_await d_.knowledge.identity(scope);
+  // In one step with the list of tools: whose a name is may change while this waits.
+  started.client_tools = prompts_.run_by_client(scope, inbound.client_tools);
+  Result<turn::Sources> sources =
+      co_await prompts_.of(scope, *agent, std::move(identity), inbound.client_system, inbound.client_tools);
   if (!sources) co_return fail(sources.error());
+  if (Result<> ok = check_choice(inbound, sources->tools->specs); !ok) co_return fail(ok.error());
+  if (!inbound.client_system.empty()) {
+    started.client_system_hash = crypto::content_hash(inbound.client_system);
+    const Result<> stored = co_await prompts_.put(scope, started.client_system_hash, inbound.client_system);
+    if (!stored) co_return fail(stored.error());
+  }
+  started.system_hash = sources->system_hash;
+  started.tools_hash = sources->tools->hash;
+  // A minimal model reads the conversation only: the rest takes none of its context.
+  started.prompt_tokens = model->prompt == llm::PromptStyle::kMinimal ? 0 : turn::prompt_tokens(*sources);
+  Result<std::vector<Attached>> kept = co_await saved(scope, std::move(prelude.attached));
+  if (!kept) co_return fail(kept.error());
+  for (Attached& each : *kept) started.attachments.push_back(std::move(each.file));
   if (thread->broken)
     co_return fail(Code::kUnavailable,
                    "the thread could not be written a moment ago; send the message again");
 
-  AppendExtras extras{.open_turn = turn_id, .add_turns = 1};
-  if (thread->row.title.empty())
-    extras.title = std::string(utf8::prefix(strings::trim(inbound.content), kMaxTitleBytes));
-  extras.idempotency = keyed(inbound.idempotency_key, message_id);
+  AppendExtras extras{.open_turn = turn_id, .add_turns = prelude.add_turns + 1};
+  if (thread->row.title.empty()) extras.title = title_of(inbound.content);
+  extras.idempotency = idempotency(inbound.idempotency_key, message_id);
   watch(thread, turn_id);
-  const Result<> durable =
-      co_await append(thread, std::move(started), Durability::kBarrier, std::move(extras));
+  prelude.records.emplace_back(std::move(started));
+  const bool begins = thread->draft && thread->row.external_thread.empty();
+  const Durable logged =
+      append_all(thread, std::move(prelude.records), Durability::kBarrier, std::move(extras));
+  // In the same commit: both are queued before either is awaited.
+  std::optional<Task<Result<>>> activated;
+  if (begins) activated = make_active(scope, thread->row.channel, thread->row.id);
+  const Result<> durable = co_await logged;
+  if (activated) {
+    if (const Result<> active = co_await std::move(*activated); !active)
+      log::warn("agent", "a new thread could not be made the active one", {{"error", active.error().text()}});
+  }
   if (!durable) {
     end_watch(turn_id, {.state = TurnState::kFailed, .reply = {}, .visible = {}, .error = durable.error()});
     co_return fail(durable.error());
@@ -318,133 +327,6 @@ Task<Result<Accepted>> EngineImpl::start_turn(ThreadPtr thread, Inbound inbound,
   turns_started_.add();
   wake_turn(thread);
   co_return Accepted{.message_id = message_id, .thread_id = thread->row.id, .turn_id = turn_id};
-}
-
-Task<std::set<std::string>> EngineImpl::auto_approved(const Scope& scope) {
-  const std::string key = scope_key(scope);
-  if (const auto known = auto_approved_.find(key); known != auto_approved_.end()) co_return known->second;
-  const std::string prefix = approval_key(scope, "");
-  const auto stored = co_await d_.settings_store.list(scope, prefix);
-  // Without the list every call is asked for.
-  if (!stored) co_return std::set<std::string>();
-  std::set<std::string>& tools = auto_approved_[key];
-  for (const auto& [name, value] : *stored) tools.insert(name.substr(prefix.size()));
-  co_return tools;
-}
-
-Task<Result<Accepted>> EngineImpl::decide(Scope scope, std::string request_id, Decision decision) {
-  const auto missing = fail(Code::kNotFound, "there is no request '{}' that waits for an answer", request_id);
-  const auto found = asked_.find(request_id);
-  if (found == asked_.end()) co_return missing;
-  const Result<ThreadPtr> thread = co_await open_thread(scope, found->second);
-  if (!thread) co_return missing;
-  const runtime::Mutex::Guard guard = co_await (*thread)->mutex.lock();
-  co_return co_await answer(*thread, request_id, decision, {d_.ids.next(), "", ""});
-}
-
-// Under the thread's mutex.
-Task<Result<Accepted>> EngineImpl::answer(ThreadPtr thread, std::string request_id, Decision decision,
-                                          SaidBy message) {
-  const auto waits = [&] {
-    const turn::Call* call = turn::pending_approval(thread->state);
-    return call != nullptr && call->request_id == request_id ? call : nullptr;
-  };
-  const auto over =
-      fail(Code::kConflict, "the request '{}' has been answered already or its turn has ended", request_id);
-  const turn::Call* call = waits();
-  if (call == nullptr) co_return over;
-  const Scope scope = thread->row.scope;
-  const std::string tool = call->prepared.name;
-  const std::string turn_id = thread->state.start.turn;
-  if (decision == Decision::kAlways) {
-    const Result<> stored =
-        co_await d_.settings_store.set(scope, approval_key(scope, tool), "true", d_.loop.clock().now());
-    if (!stored) co_return fail(stored.error());
-    co_await auto_approved(scope);
-    auto_approved_[scope_key(scope)].insert(tool);
-    if (waits() == nullptr) co_return over;  // interrupted meanwhile
-  }
-  const Result<> durable =
-      co_await append(thread, turn::Answered{request_id, decision, std::move(message.input)},
-                      Durability::kBarrier, {.idempotency = keyed(message.key, message.id)});
-  if (!durable) co_return fail(durable.error());
-  asked_.erase(request_id);
-  if (const auto entry = watches_.find(turn_id); entry != watches_.end())
-    entry->second.outcome.state = TurnState::kProcessing;
-  wake_turn(thread);
-  co_return Accepted{.message_id = message.id, .thread_id = thread->row.id, .turn_id = turn_id};
-}
-
-Task<Result<Accepted>> EngineImpl::submit_client_results(Scope scope, std::vector<llm::Message> tool_messages,
-                                                         std::string thread_id) {
-  scope = normalised(std::move(scope));
-  const std::string prefix = scope.realm + '\0' + scope.user + '\0';
-  const auto nobody = fail(Code::kNotFound, "no turn waits for the result of these tool calls");
-  for (const llm::Message& message : tool_messages) {
-    if (!thread_id.empty()) break;
-    const auto found = with_client_.find(prefix + message.tool_call_id);
-    if (found != with_client_.end()) thread_id = found->second;
-  }
-  if (thread_id.empty()) co_return nobody;
-  const Result<ThreadPtr> opened = co_await open_thread(scope, thread_id);
-  if (!opened) co_return fail(opened.error());
-  const ThreadPtr& thread = *opened;
-  const runtime::Mutex::Guard guard = co_await thread->mutex.lock();
-  const std::string turn_id = thread->state.start.turn;
-  std::optional<Durable> last;
-  for (const llm::Message& message : tool_messages) {
-    const std::vector<turn::Call>& batch = thread->state.batch;
-    const auto call = std::find_if(batch.begin(), batch.end(), [&message](const turn::Call& each) {
-      return each.status == turn::CallStatus::kWithClient && each.request.id == message.tool_call_id;
-    });
-    if (call == batch.end() || !turn::awaits_client(thread->state)) continue;
-    const auto waiting = with_client_.find(prefix + message.tool_call_id);
-    if (waiting != with_client_.end() && waiting->second == thread_id) with_client_.erase(waiting);
-    const std::string text = utf8::sanitize(utf8::prefix(message.content, kMaxToolResultBytes));
-    last = append(thread,
-                  turn::ToolFinished{{message.tool_call_id, call->request.name, text,
-                                      std::string(utf8::prefix(text, 500)), false},
-                                     turn::Ending::kClient},
-                  Durability::kBarrier);
-  }
-  if (!last) co_return nobody;
-  if (const Result<> durable = co_await *last; !durable) co_return fail(durable.error());
-  if (const auto entry = watches_.find(turn_id);
-      entry != watches_.end() && entry->second.outcome.state == TurnState::kAwaitingClient) {
-    entry->second.outcome.state = TurnState::kProcessing;
-  }
-  wake_turn(thread);
-  co_return Accepted{.message_id = d_.ids.next(), .thread_id = thread->row.id, .turn_id = turn_id};
-}
-
-Task<Result<>> EngineImpl::interrupt(Scope scope, std::string thread_id, std::string turn_id) {
-  const Result<ThreadPtr> opened = co_await open_thread(normalised(std::move(scope)), std::move(thread_id));
-  if (!opened) co_return fail(opened.error());
-  const ThreadPtr& thread = *opened;
-  if (thread->state.phase == turn::Phase::kIdle || thread->broken)
-    co_return fail(Code::kConflict, "nothing runs on this thread");
-  const std::string turn = thread->state.start.turn;
-  if (!turn_id.empty() && turn_id != turn) co_return fail(Code::kConflict, "the turn does not run");
-  TurnOutcome outcome{.state = TurnState::kInterrupted,
-                      .reply = {},
-                      .visible = thread->state.visible,
-                      .usage = thread->state.usage,
-                      .model = thread->state.answered_by};
-  for (const turn::Call& call : thread->state.batch) {
-    asked_.erase(call.request_id);
-    with_client_.erase(thread->row.scope.realm + '\0' + thread->row.scope.user + '\0' + call.request.id);
-  }
-  const Durable durable = append(thread, turn::Interrupted{"by the user"}, Durability::kBarrier,
-                                 {.open_turn = next_open(*thread)});
-  hub_.end_call(thread->row.scope, thread->row.id);
-  thread->stop.request_stop();
-  thread->working = false;
-  const Result<> written = co_await durable;
-  if (!written) co_return fail(written.error());
-  turns_interrupted_.add();
-  end_watch(turn, std::move(outcome));
-  if (!stopping_) tasks_.spawn(start_queued(thread));
-  co_return Result<>{};
 }
 
 }  // namespace chela::agent

@@ -34,7 +34,7 @@ class Mapper {
   }
   void operator()(const turn::ToolFinished& in) {
     json::Object completed{{"name", in.call.name}, {"call_id", in.call.id}, {"success", !in.call.is_error}};
-    if (in.call.is_error) completed.set("error", in.call.preview);
+    if (in.call.is_error) completed.set("error", preview_of(in));
     add("tool_completed", std::move(completed));
     if (!in.call.is_error)
       add("tool_result", {{"name", in.call.name}, {"call_id", in.call.id}, {"preview", in.call.preview}});
@@ -50,6 +50,24 @@ class Mapper {
                               {"decision", decision_name(in.decision)},
                               {"approved", in.decision != Decision::kDeny}});
   }
+  void operator()(const turn::CredentialAsked& in) {
+    json::Object data{{"request_id", in.request_id},
+                      {"extension_name", in.name},
+                      {"instructions", in.instructions},
+                      {"expires_at", format_rfc3339(in.expires_at)}};
+    if (!in.auth_url.empty()) data.set("auth_url", in.auth_url);
+    if (!in.setup_url.empty()) data.set("setup_url", in.setup_url);
+    add("auth_required", std::move(data));
+  }
+  void operator()(const turn::CredentialAnswered& in) {
+    add("auth_completed", {{"request_id", in.request_id},
+                           {"extension_name", in.name},
+                           {"success", in.end == turn::CredentialEnd::kStored},
+                           {"message", fmt::format("The credential {} was {}.", in.name,
+                                                   in.end == turn::CredentialEnd::kExpired
+                                                       ? "not given in time"
+                                                       : turn::credential_end_name(in.end))}});
+  }
   void operator()(const turn::Steered& in) {
     const bool waits = !in.next_turn.empty();
     add("status",
@@ -58,6 +76,7 @@ class Mapper {
   }
   void operator()(const turn::Compacted& in) {
     add("compacted", {{"tokens_before", in.plan.tokens_before}, {"tokens_after", in.plan.tokens_after}});
+    if (record_.turn.empty()) changed("compacted");  // a person asked for it
   }
   void operator()(const turn::Interrupted& in) {
     add("status", {{"message", "Interrupted."}, {"reason", in.reason}});
@@ -76,8 +95,12 @@ class Mapper {
   void operator()(const turn::ModelRequested&) {}
   void operator()(const turn::ToolRequested&) {}
   void operator()(const turn::Forked&) {}
+  void operator()(const turn::Undone&) { changed("undone"); }
+  void operator()(const turn::Redone&) { changed("redone"); }
+  void operator()(const turn::Cleared&) { changed("cleared"); }
 
  private:
+  void changed(std::string_view reason) { add("thread_changed", {{"reason", reason}}); }
   void add(std::string_view type, json::Object fields) {
     Value data = event_data(type, record_.thread, record_.turn);
     for (json::Member& m : fields) data.set(std::move(m.key), std::move(m.value));
@@ -89,6 +112,10 @@ class Mapper {
 };
 
 }  // namespace
+
+std::string preview_of(const turn::ToolFinished& finished) {
+  return finished.ending == turn::Ending::kDenied ? "declined" : finished.call.preview;
+}
 
 json::Value event_data(std::string_view type, std::string_view thread, std::string_view turn) {
   return Value::object({{"type", type}, {"thread_id", thread}, {"turn_id", turn}});

@@ -19,6 +19,9 @@ struct MappedEvent {
 // reconnect give the same events. `tool_name` of the started call and the final `usage` come from the record itself.
 std::vector<MappedEvent> events_of(const store::LogRecord& record);
 
+// What people are shown of a result. That of a declined call speaks to the model: who declined it need not be told not to repeat it.
+std::string preview_of(const turn::ToolFinished& finished);
+
 // The base of every event: type, thread_id, turn_id.
 json::Value event_data(std::string_view type, std::string_view thread, std::string_view turn);
 

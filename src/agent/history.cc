@@ -1,4 +1,7 @@
 #include "agent/engine_impl.h"
+#include "agent/event_mapping.h"
+#include "agent/log_end.h"
+#include "agent/turn/call_ids.h"
 #include "agent/turn/records.h"
 
 // What happened on a thread, read from its log.
@@ -22,11 +25,34 @@ class HistoryBuilder {
                       .response = {},
                       .error = {},
                       .started_at = record_->at,
-                      .tool_calls = {}});
+                      .tool_calls = {},
+                      .model = std::move(in.model)});
+    add_attachments(in.attachments);
+    client_tools_ = std::move(in.client_tools);
+    call_ids_.clear();
+  }
+  // Calls of the client's tools are prepared by nobody: what they say is in the answer alone.
+  void operator()(turn::ModelAnswered& in) {
+    if (turns_.empty()) return;
+    add_usage(in.answer.usage);
+    turn::name_calls(turns_.back().id, call_ids_, in.answer.tool_calls);
+    if (!in.answer.text.empty())
+      turns_.back().steps.push_back({.text = std::move(in.answer.text), .call = {}});
+    for (llm::ToolCall& call : in.answer.tool_calls) {
+      if (!client_tools_.contains(call.name)) continue;
+      turns_.back().steps.push_back({.text = {}, .call = call.id});
+      Result<json::Value> arguments = json::parse(call.arguments);
+      turns_.back().tool_calls.push_back(
+          {.id = std::move(call.id),
+           .name = std::move(call.name),
+           .arguments = arguments ? std::move(*arguments) : json::Value(std::move(call.arguments)),
+           .result_preview = {}});
+    }
   }
   void operator()(turn::ToolRequested& in) {
     if (turns_.empty()) return;
     for (tools::PreparedCall& call : in.calls) {
+      turns_.back().steps.push_back({.text = {}, .call = call.id});
       turns_.back().tool_calls.push_back(
           {.id = call.id, .name = call.name, .arguments = std::move(call.arguments), .result_preview = {}});
     }
@@ -37,25 +63,28 @@ class HistoryBuilder {
       if (call.id != in.call.id) continue;
       call.has_result = true;
       call.has_error = in.call.is_error;
-      call.result_preview = std::move(in.call.preview);
+      call.result_preview = preview_of(in);
+      call.finished_at = record_->at;
       return;
     }
-    // A tool that the client ran.
-    turns_.back().tool_calls.push_back({.id = in.call.id,
-                                        .name = in.call.name,
-                                        .arguments = {},
-                                        .has_result = true,
-                                        .has_error = in.call.is_error,
-                                        .result_preview = std::move(in.call.preview)});
   }
   void operator()(turn::Asked&) { set_state(TurnState::kAwaitingApproval); }
   void operator()(turn::Answered&) { set_state(TurnState::kProcessing); }
+  void operator()(turn::CredentialAsked&) { set_state(TurnState::kAwaitingAuth); }
+  void operator()(turn::CredentialAnswered&) { set_state(TurnState::kProcessing); }
   void operator()(turn::Steered& in) {
-    if (!turns_.empty() && in.next_turn.empty()) turns_.back().steered.push_back(std::move(in.input));
+    if (turns_.empty() || !in.next_turn.empty()) return;
+    turns_.back().steered.push_back(std::move(in.input));
+    add_attachments(in.attachments);
   }
   void operator()(turn::Interrupted&) { end(TurnState::kInterrupted); }
   void operator()(turn::TurnFinished& in) {
-    if (!turns_.empty()) turns_.back().response = std::move(in.reply);
+    if (!turns_.empty()) {
+      drop_calls_never_made(turns_.back());
+      std::vector<HistoryStep>& steps = turns_.back().steps;
+      if (!steps.empty() && steps.back().call.empty()) steps.pop_back();  // it is the response
+      turns_.back().response = std::move(in.reply);
+    }
     end(TurnState::kCompleted);
   }
   void operator()(turn::TurnFailed& in) {
@@ -65,12 +94,40 @@ class HistoryBuilder {
   void operator()(turn::Forked&) {
     if (!turns_.empty() && turns_.back().completed_at == 0) end(TurnState::kInterrupted);
   }
+  // Only records of visible turns are read.
+  void operator()(turn::Undone&) {}
+  void operator()(turn::Redone&) {}
+  void operator()(turn::Cleared&) {}
   void operator()(turn::ModelRequested&) {}
-  void operator()(turn::ModelAnswered&) {}
-  void operator()(turn::ToolStarted&) {}
+  void operator()(turn::ToolStarted& in) {
+    if (turns_.empty()) return;
+    for (HistoryToolCall& call : turns_.back().tool_calls) {
+      if (call.id == in.id) call.started_at = record_->at;
+    }
+  }
   void operator()(turn::Compacted&) {}
 
  private:
+  // A forced final answer may name calls that nobody made.
+  static void drop_calls_never_made(HistoryTurn& turn) {
+    for (const HistoryToolCall& call : turn.tool_calls) {
+      if (!call.has_result)
+        std::erase_if(turn.steps, [&](const HistoryStep& step) { return step.call == call.id; });
+    }
+    std::erase_if(turn.tool_calls, [](const HistoryToolCall& call) { return !call.has_result; });
+  }
+  void add_usage(const llm::Usage& usage) {
+    llm::Usage& sum = turns_.back().usage;
+    sum.input_tokens += usage.input_tokens;
+    sum.output_tokens += usage.output_tokens;
+    sum.cached_tokens += usage.cached_tokens;
+  }
+  void add_attachments(std::vector<turn::Attachment>& attachments) {
+    for (turn::Attachment& each : attachments) {
+      turns_.back().attachments.push_back(
+          {std::move(each.name), std::move(each.media_type), each.size, std::move(each.path)});
+    }
+  }
   void set_state(TurnState state) {
     if (!turns_.empty() && turns_.back().completed_at == 0) turns_.back().state = state;
   }
@@ -82,6 +139,8 @@ class HistoryBuilder {
 
   const store::LogRecord* record_ = nullptr;
   std::vector<HistoryTurn> turns_;
+  std::set<std::string> client_tools_;  // of the last turn
+  std::set<std::string> call_ids_;
 };
 
 }  // namespace
@@ -92,6 +151,8 @@ std::string_view turn_state_name(TurnState state) {
       return "processing";
     case TurnState::kAwaitingApproval:
       return "awaiting_approval";
+    case TurnState::kAwaitingAuth:
+      return "awaiting_auth";
     case TurnState::kAwaitingClient:
       return "awaiting_client";
     case TurnState::kCompleted:
@@ -106,28 +167,41 @@ std::string_view turn_state_name(TurnState state) {
 
 Task<Result<History>> EngineImpl::history(Scope scope, std::string thread_id, std::size_t limit,
                                           std::optional<UnixMs> before) {
-  const Result<ThreadPtr> thread = co_await open_thread(scope, thread_id);
-  if (!thread) co_return fail(thread.error());
-  const Result<std::vector<store::LogRecord>> records = co_await whole_log(scope, thread_id, 0);
-  if (!records) co_return fail(records.error());
+  ThreadPtr thread = threads_.find(thread_id);
+  if (thread == nullptr || !thread->loaded) {
+    const Result<store::ThreadRow> row = co_await d_.log.thread(scope, thread_id);
+    if (!row && row.error().code != Code::kNotFound) co_return fail(row.error());
+    // An idle thread need not be folded to be looked at; what another one waits for is in its state.
+    if (row && row->open_turn.empty()) co_return co_await past_of(*row, nullptr, limit, before);
+  }
+  const Result<ThreadPtr> opened = co_await open_thread(scope, thread_id);
+  if (!opened) co_return fail(opened.error());
+  thread = *opened;
+  co_return co_await past_of(thread->row, thread, limit, before);
+}
+
+// `thread` is null when it is not in memory.
+Task<Result<History>> EngineImpl::past_of(store::ThreadRow row, ThreadPtr thread, std::size_t limit,
+                                          std::optional<UnixMs> before) {
+  History history{.thread_id = row.id, .turns = {}, .pending_approval = std::nullopt, .last_event_id = {}};
+  const Result<LogEnd> end = co_await read_last_turns(d_.log, row.scope, row.id, row.last_seq, limit, before);
+  if (!end) co_return fail(end.error());
   HistoryBuilder builder;
-  for (const store::LogRecord& record : *records) {
+  for (const store::LogRecord& record : end->records) {
     Result<turn::Input> input = turn::from_body(record.kind, record.body);
     if (!input) co_return fail(input.error());
     builder.add(record, std::move(*input));
   }
-  const turn::State& state = (*thread)->state;
-  History history{.thread_id = thread_id, .turns = builder.take(), .pending_approval = std::nullopt};
+  history.turns = builder.take();
+  history.has_more = end->has_more;
+  if (end->pos > 0) history.last_event_id = fmt::format("{}.0", end->pos);
+  if (thread == nullptr) co_return history;
+  const turn::State& state = thread->state;
   if (!history.turns.empty() && history.turns.back().id == state.start.turn && turn::awaits_client(state))
     history.turns.back().state = TurnState::kAwaitingClient;
-  if (before)
-    std::erase_if(history.turns, [&](const HistoryTurn& turn) { return turn.started_at >= *before; });
-  if (history.turns.size() > limit) {
-    history.has_more = true;
-    history.turns.erase(history.turns.begin(), history.turns.end() - static_cast<std::ptrdiff_t>(limit));
-  }
+  history.pending_auth = pending_auth(*thread);
   if (const turn::Call* call = turn::pending_approval(state)) {
-    history.pending_approval = PendingApproval{call->request_id,           thread_id,
+    history.pending_approval = PendingApproval{call->request_id,           row.id,
                                                state.start.turn,           call->prepared.name,
                                                call->prepared.description, call->prepared.arguments};
   }
@@ -162,27 +236,15 @@ Task<Result<ThreadInfo>> EngineImpl::fork(Scope scope, std::string thread_id, st
     co_return fail(Code::kInvalidArgument, "the thread has records 1 to {}; {} is none of them",
                    (*source)->row.last_seq, at);
   }
-  const UnixMs now = d_.loop.clock().now();
-  const store::ThreadRow& from = (*source)->row;
-  const Result<store::ThreadRow> created = co_await d_.log.ensure_thread({.id = d_.ids.next(),
-                                                                          .scope = from.scope,
-                                                                          .channel = from.channel,
-                                                                          .external_thread = {},
-                                                                          .title = from.title,
-                                                                          .open_turn = {},
-                                                                          .transcript_hash = {},
-                                                                          .created_at = now,
-                                                                          .updated_at = now});
-  if (!created) co_return fail(created.error());
-  const Result<ThreadPtr> thread = co_await open_thread(scope, created->id);
-  if (!thread) co_return fail(thread.error());
-  // The state is folded anew from the other thread's records once this record is written.
-  const Result<> durable = co_await append(*thread, turn::Forked{thread_id, at}, store::Durability::kBarrier);
+  Result<Branch> branch = co_await branch_off((*source)->row, thread_id, at);
+  if (!branch) co_return fail(branch.error());
+  const ThreadPtr& thread = branch->thread;
+  const runtime::Mutex::Guard guard = co_await thread->mutex.lock();
+  const Result<> durable =
+      co_await append_all(thread, std::move(branch->prelude.records), store::Durability::kBarrier,
+                          {.add_turns = branch->prelude.add_turns});
   if (!durable) co_return fail(durable.error());
-  const runtime::Mutex::Guard guard = co_await (*thread)->mutex.lock();
-  const Result<> loaded = co_await load(*thread);
-  if (!loaded) co_return fail(loaded.error());
-  co_return info_of((*thread)->row, &(*thread)->state);
+  co_return info_of(thread->row, &thread->state);
 }
 
 }  // namespace chela::agent

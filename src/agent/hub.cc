@@ -69,6 +69,14 @@ void Hub::publish(const Scope& scope, const std::vector<store::LogRecord>& recor
   drop_idle(scope);
 }
 
+void Hub::announce(const Scope& scope, const std::string& thread, MappedEvent event) {
+  const auto found = users_.find(key_of(scope));
+  if (found == users_.end()) return;
+  for (Subscriber* subscriber : found->second->subscribers) {
+    if (subscriber->live() && subscriber->wants(thread)) subscriber->push(event);
+  }
+}
+
 // What a published record means for the model calls of its thread.
 void Hub::follow_calls(User& user, const store::LogRecord& record) {
   const auto found = user.calls.find(record.thread);
@@ -125,9 +133,13 @@ void Hub::keep(User& user, Call& call, MappedEvent event) {
     }
     call.ring.pop_front();
   }
-  if (!call.shown) return;
   for (Subscriber* subscriber : user.subscribers) {
-    if (subscriber->live() && subscriber->wants(call.thread)) subscriber->push(call.ring.back());
+    if (!subscriber->live() || !subscriber->wants(call.thread)) continue;
+    if (call.shown) {
+      subscriber->push(call.ring.back());
+    } else if (!std::exchange(call.hurried, true)) {
+      log_.commit_soon();  // somebody waits for the first words, and their place is that of the call's record
+    }
   }
 }
 

@@ -44,6 +44,9 @@ class Hub {
   // Records that are committed, in commit order.
   void publish(const Scope& scope, const std::vector<store::LogRecord>& records);
 
+  // Something live watchers of the thread are told that is in no record: who is not there misses it.
+  void announce(const Scope& scope, const std::string& thread, MappedEvent event);
+
   enum class Attempt {
     kFirst,
     kRepeated
@@ -59,6 +62,9 @@ class Hub {
   // A place in the stream of the user, or of one thread. `last_event_id` "" = from now on.
   Task<Result<std::unique_ptr<Subscription>>> subscribe(Scope scope, std::string thread,
                                                         std::string last_event_id);
+
+  // Those that are there stay.
+  void set_max_subscribers(size_t count) { max_subscribers_ = count; }
 
   // Ends all subscriptions.
   void close();
@@ -77,7 +83,7 @@ class Hub {
 
   runtime::EventLoop& loop_;
   store::TurnLogStore& log_;
-  const size_t max_subscribers_;
+  size_t max_subscribers_;
   const size_t subscriber_queue_;
   const size_t ring_;
   std::unordered_map<std::string, std::unique_ptr<User>, strings::Hash, std::equal_to<>> users_;

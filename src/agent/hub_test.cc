@@ -148,5 +148,29 @@ TEST_F(HubTest, ASubscriptionMayMeetTheEnd) {
   }
 }
 
+TEST_F(HubTest, TheRingHoldsSoManyDeltas) {
+  Hub hub(loop_, database_->turn_log(), 10);
+  const auto subscription = run(hub.subscribe(kScope, kThread, ""));
+  const auto show = [&](size_t deltas) {
+    hub.begin_call(kScope, kThread, "one", Hub::Attempt::kFirst);
+    for (size_t i = 0; i < deltas; ++i) hub.delta(kScope, kThread, "x");
+    const turn::Input input = turn::ModelRequested{0, "hash"};
+    ++seq_;
+    hub.publish(kScope, {{.thread = kThread,
+                          .seq = seq_,
+                          .pos = seq_,
+                          .turn = "one",
+                          .kind = "ModelRequested",
+                          .body = turn::to_body(input)}});
+    hub.end_call(kScope, kThread);
+    const std::optional<Event> first = (*subscription)->try_next();
+    while ((*subscription)->try_next()) {
+    }
+    return first ? first->type : "";
+  };
+  EXPECT_EQ(show(kMaxDeltaRing), "stream_chunk");
+  EXPECT_EQ(show(kMaxDeltaRing + 1), "stream_reset");
+}
+
 }  // namespace
 }  // namespace chela::agent

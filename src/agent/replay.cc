@@ -18,7 +18,7 @@ class Expectation {
   std::string operator()(const turn::ModelRequested& in) {
     if (!wants<turn::CallModel>()) return differs("a model call");
     ++report_.requests;
-    const std::string hash = turn::request_hash(turn::build_request(state_, sources_));
+    const std::string hash = turn::request_hash(turn::build_request(state_, sources_), sources_.tools->hash);
     if (hash != in.hash)
       return fmt::format("the rebuilt model request has hash {}, the log says {}", hash, in.hash);
     return {};
@@ -50,7 +50,8 @@ class Expectation {
   }
   std::string operator()(const turn::Compacted& in) {
     ++report_.effects;
-    if (in.refused_length) return {};  // the provider's refusal came from outside
+    if (state_.phase == turn::Phase::kIdle) return {};  // a person asked for it
+    if (in.refused_length) return {};                   // the provider's refusal came from outside
     const auto* wanted = wants<turn::Compact>();
     --report_.effects;
     if (wanted == nullptr) return differs("a compaction");
@@ -71,12 +72,32 @@ class Expectation {
   std::string operator()(const turn::Answered&) {
     return turn::pending_approval(state_) != nullptr ? std::string() : "an answer without a question";
   }
+  std::string operator()(const turn::CredentialAsked&) {
+    return state_.phase == turn::Phase::kTools ? std::string()
+                                               : "a credential was asked for without a tool call";
+  }
+  std::string operator()(const turn::CredentialAnswered&) {
+    return turn::pending_credential(state_) != nullptr ? std::string() : "a credential that nobody asked for";
+  }
   std::string operator()(const turn::TurnFailed&) { return {}; }
   std::string operator()(const turn::Steered&) { return {}; }
   std::string operator()(const turn::Interrupted&) { return {}; }
   std::string operator()(const turn::Forked&) { return {}; }
+  std::string operator()(const turn::Undone& in) {
+    const bool fits = idle() && !state_.undo.empty() && state_.undo.back().turn == in.turn;
+    return fits ? std::string() : "a turn is undone that is not the last";
+  }
+  std::string operator()(const turn::Redone& in) {
+    const bool fits = idle() && !state_.redo.empty() && state_.redo.back().checkpoint.turn == in.turn;
+    return fits ? std::string() : "a turn is redone that was not undone last";
+  }
+  std::string operator()(const turn::Cleared&) {
+    return idle() ? std::string() : "the thread is cleared while a turn runs";
+  }
 
  private:
+  bool idle() const { return state_.phase == turn::Phase::kIdle; }
+
   // The first due effect when it is an E. Counts the comparison.
   template <class E>
   const E* wants() {
@@ -110,13 +131,12 @@ Task<Result<ReplayReport>> EngineImpl::replay(Scope scope, std::string thread_id
     ++report.records;
     std::string difference = std::visit(Expectation(state, sources, report), *input);
     if (const auto* started = std::get_if<turn::TurnStarted>(&*input)) {
-      const Result<std::string> system = co_await d_.blobs.get(scope, started->system_hash);
-      const Result<std::string> tools = co_await d_.blobs.get(scope, started->tools_hash);
-      Result<std::vector<llm::ToolSpec>> specs =
-          tools ? turn::tools_from_text(*tools) : Result<std::vector<llm::ToolSpec>>(fail(tools.error()));
-      if (!system || !specs)
-        difference = "the system prompt or the tools of this turn are missing from the store";
-      sources = {system ? *system : "", specs ? std::move(*specs) : std::vector<llm::ToolSpec>()};
+      // A turn that could not start has none.
+      Result<turn::Sources> stored = turn::Sources();
+      if (!started->system_hash.empty())
+        stored = co_await prompts_.stored(scope, started->system_hash, started->tools_hash);
+      if (!stored) difference = "the system prompt or the tools of this turn are missing from the store";
+      sources = stored ? std::move(*stored) : turn::Sources();
     }
     if (!difference.empty()) {
       report.differences.push_back(

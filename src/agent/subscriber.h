@@ -1,6 +1,7 @@
 #pragma once
 
 #include <deque>
+#include <list>
 #include <map>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ struct Hub::Call {
   std::deque<Kept> ring = {};
   std::int64_t count = 0;  // deltas so far, those that fell out of the ring included
   bool shown = false;
+  bool hurried = false;  // a commit of its record was asked for
   bool given_up = false;
   Place dropped_in_user{-1, 0};  // the newest that fell out of the ring
   Place dropped_in_thread{-1, 0};
@@ -81,6 +83,13 @@ class Subscriber final : public Subscription {
     limit();
   }
 
+  // Without an id: a client that comes back does not get it again.
+  void push(const MappedEvent& event) {
+    queue_.push_back({"", event.type, event.data});
+    limit();
+    wake();
+  }
+
   void close() {
     closed_ = true;
     hub_ = nullptr;
@@ -133,7 +142,7 @@ class Subscriber final : public Subscription {
   bool live_ = true;
   bool closed_ = false;
   bool answered_ = false;
-  std::deque<Event> queue_;
+  std::list<Event> queue_;  // mostly empty, and then without memory of its own
   std::optional<runtime::Completion<bool>> waiter_;
 };
 

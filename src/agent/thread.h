@@ -20,7 +20,8 @@ struct Thread {
   explicit Thread(runtime::EventLoop& loop) : mutex(loop) {}
 
   store::ThreadRow row;
-  bool loaded = false;
+  bool draft = false;   // not in the store yet: its first record brings it there
+  bool loaded = false;  // `state` is that of the log
   turn::State state;
   runtime::Mutex mutex;
 
@@ -36,6 +37,10 @@ struct Thread {
   // Set when an append failed: the state in memory is ahead of the log, so this object is given up and the thread is read again.
   std::optional<Error> broken;
   std::int64_t last_used = 0;
+
+  std::int64_t changes = 0;  // records appended: what looked at the state before an await compares them
+  std::optional<std::stop_source>
+      summary;  // of the model call that sums the thread up; whatever is appended ends it
 };
 
 using ThreadPtr = std::shared_ptr<Thread>;

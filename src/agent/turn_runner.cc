@@ -43,19 +43,14 @@ Task<> EngineImpl::perform(ThreadPtr thread, std::string turn) {
     Result<AgentSpec> agent = spec_of(thread->row.scope.agent);
     if (agent) agent->model = thread->state.start.model;  // the turn's own, whatever is configured by now
     Result<ModelChoice> model = agent ? d_.choose_model(*agent) : Result<ModelChoice>(fail(agent.error()));
-    const Result<std::string> system =
-        co_await d_.blobs.get(thread->row.scope, thread->state.start.system_hash);
-    const Result<std::string> tools =
-        co_await d_.blobs.get(thread->row.scope, thread->state.start.tools_hash);
-    Result<std::vector<llm::ToolSpec>> specs =
-        tools ? turn::tools_from_text(*tools) : Result<std::vector<llm::ToolSpec>>(fail(tools.error()));
+    Result<turn::Sources> sources = co_await prompts_.stored(
+        thread->row.scope, thread->state.start.system_hash, thread->state.start.tools_hash);
     if (!current(*thread, turn)) co_return;
     if (!model) co_return co_await fail_turn(thread, turn, model.error());
-    if (!system || !specs)
-      co_return co_await fail_turn(thread, turn, !system ? system.error() : specs.error());
+    if (!sources) co_return co_await fail_turn(thread, turn, sources.error());
     thread->agent = *agent;
     thread->model = *model;
-    thread->sources = {*system, std::move(*specs)};
+    thread->sources = std::move(*sources);
     co_await settle_unfinished(thread, turn);
   }
   while (current(*thread, turn) && !stopping_) {
@@ -101,8 +96,10 @@ Task<> EngineImpl::settle_unfinished(ThreadPtr thread, std::string turn) {
 Task<> EngineImpl::call_model(ThreadPtr thread, std::string turn) {
   const Scope scope = thread->row.scope;
   llm::Request request = turn::build_request(thread->state, thread->sources);
-  append(thread, turn::ModelRequested{thread->state.iteration, turn::request_hash(request)},
-         Durability::kLazy);
+  append(
+      thread,
+      turn::ModelRequested{thread->state.iteration, turn::request_hash(request, thread->sources.tools->hash)},
+      Durability::kLazy);
   const bool repeated = std::exchange(thread->repeated_call, false);
   hub_.begin_call(scope, thread->row.id, turn, repeated ? Hub::Attempt::kRepeated : Hub::Attempt::kFirst);
   const bool withheld =
@@ -110,8 +107,11 @@ Task<> EngineImpl::call_model(ThreadPtr thread, std::string turn) {
   const llm::DeltaSink sink = [this, scope, thread, turn, withheld](const llm::Delta& delta) {
     if (!withheld && current(*thread, turn)) hub_.delta(scope, thread->row.id, delta.text);
   };
-  Result<llm::Answer> answer = co_await thread->model.provider->complete(
-      std::move(request), sink, std::nullopt, thread->stop.get_token());
+  Result<llm::Request> complete = co_await with_images(scope, std::move(request));
+  Result<llm::Answer> answer = complete
+                                   ? co_await thread->model.provider->complete(
+                                         std::move(*complete), sink, std::nullopt, thread->stop.get_token())
+                                   : Result<llm::Answer>(fail(complete.error()));
   if (!current(*thread, turn)) {
     late_results_.add();
     co_return;
@@ -131,8 +131,9 @@ Task<> EngineImpl::call_model(ThreadPtr thread, std::string turn) {
   if (stopping_) co_return;  // the turn stays open and is taken up at the next start
   const bool too_long = answer.error().detail("reason") == "context_length";
   if (too_long && !thread->state.context_retry) {
+    const std::int64_t prompt = thread->state.start.prompt_tokens;
     const auto plan = turn::plan_compaction(thread->state.conversation, thread->state.start.number,
-                                            thread->state.conversation.tokens() / 2);
+                                            (prompt + thread->state.conversation.tokens()) / 2, prompt);
     if (plan) {
       append(thread, turn::Compacted{*plan, true}, Durability::kLazy);
       co_return;
@@ -142,23 +143,29 @@ Task<> EngineImpl::call_model(ThreadPtr thread, std::string turn) {
 }
 
 Task<tools::PreparedCall> EngineImpl::prepare_call(ThreadPtr thread, llm::ToolCall call) {
-  const auto& offered = thread->sources.tools;
-  const tools::Tool* tool = d_.tools.find(call.name);
+  const std::vector<llm::ToolSpec>& offered = thread->sources.tools->specs;
+  const tools::ToolPtr tool = d_.tools.find(thread->row.scope, call.name);
   const std::string& own_name = tool != nullptr ? tool->info().name : call.name;
   const bool is_offered = std::any_of(offered.begin(), offered.end(),
                                       [&](const llm::ToolSpec& spec) { return spec.name == own_name; });
-  if (tool != nullptr && !is_offered) {
+  // A turn keeps the tools it began with: one that came since is not offered yet, one that has gone cannot be called.
+  if ((tool != nullptr) != is_offered) {
     co_return tools::PreparedCall{
         .id = call.id,
         .name = call.name,
         .arguments = {},
         .decision = tools::PreparedCall::Decision::kRefused,
-        .refusal = fmt::format("the tool {} is not available to this agent", call.name)};
+        .refusal = is_offered ? fmt::format("Error: {}", tools::gone_tool(call.name))
+                              : fmt::format("the tool {} is not available to this agent", call.name)};
   }
   const std::set<std::string> always = co_await auto_approved(thread->row.scope);
   co_return co_await d_.tool_runner.prepare(
-      {thread->row.scope, thread->row.id, thread->state.start.turn, thread->agent.tools}, std::move(call),
-      [&always](std::string_view name) { return always.contains(std::string(name)); },
+      {.scope = thread->row.scope,
+       .thread = thread->row.id,
+       .turn = thread->state.start.turn,
+       .tools = thread->agent.tools,
+       .permissions = thread->state.permissions},
+      std::move(call), [&always](std::string_view name) { return always.contains(std::string(name)); },
       thread->stop.get_token());
 }
 
@@ -198,13 +205,21 @@ Task<bool> EngineImpl::run_call(ThreadPtr thread, std::string turn, tools::Prepa
     const Result<> durable = co_await started;
     if (!durable || !current(*thread, turn)) co_return false;
   }
-  Result<tools::FinishedCall> finished = co_await d_.tool_runner.execute(
-      {thread->row.scope, thread->row.id, turn}, call, thread->stop.get_token());
+  Result<tools::FinishedCall> finished =
+      co_await d_.tool_runner.execute({.scope = thread->row.scope,
+                                       .thread = thread->row.id,
+                                       .turn = turn,
+                                       .permissions = thread->state.permissions},
+                                      call, thread->stop.get_token());
   if (!current(*thread, turn)) {
     late_results_.add();
     co_return false;
   }
   if (!finished && stopping_) co_return false;
+  if (finished && finished->credential) {
+    co_await ask_credential(thread, turn, std::move(*finished));
+    co_return current(*thread, turn);
+  }
   tools::FinishedCall result =
       finished ? std::move(*finished)
                : d_.tool_runner.without_running(call.id, call.name, finished.error().message);
@@ -218,6 +233,7 @@ Task<> EngineImpl::ask(ThreadPtr thread, std::string turn, tools::PreparedCall c
   const Result<> durable =
       co_await append(thread, turn::Asked{request, call.id, call.name, call.description, call.arguments},
                       Durability::kBarrier);
+  if (!durable) asked_.erase(request);
   if (durable && current(*thread, turn)) publish_state(thread, turn);
 }
 
@@ -308,13 +324,15 @@ void EngineImpl::publish_state(const ThreadPtr& thread, const std::string& turn)
     entry.outcome.approval =
         PendingApproval{call->request_id,           thread->row.id,          turn, call->prepared.name,
                         call->prepared.description, call->prepared.arguments};
+  } else if (turn::pending_credential(state) != nullptr) {
+    entry.outcome.state = TurnState::kAwaitingAuth;
+    entry.outcome.auth = pending_auth(*thread);
   } else if (turn::awaits_client(state)) {
     entry.outcome.state = TurnState::kAwaitingClient;
     entry.outcome.finish_reason = llm::FinishReason::kToolCalls;
     for (const llm::ToolCall& wanted : std::get<turn::AwaitClient>(effects.front()).calls) {
       entry.outcome.client_calls.push_back(wanted);
-      with_client_[thread->row.scope.realm + '\0' + thread->row.scope.user + '\0' + wanted.id] =
-          thread->row.id;
+      with_client_[client_call_key(thread->row.scope, wanted.id)] = thread->row.id;
     }
   } else {
     return;
@@ -329,7 +347,7 @@ void EngineImpl::end_watch(const std::string& turn, TurnOutcome outcome) {
   for (const runtime::Completion<bool>& waiter : std::exchange(found->second.waiters, {}))
     waiter.resolve(true);
   ended_.push_back(turn);
-  while (ended_.size() > kMaxKnownOutcomes) {
+  while (ended_.size() > d_.settings.max_known_outcomes) {
     watches_.erase(ended_.front());
     ended_.pop_front();
   }
@@ -341,11 +359,14 @@ Task<Result<TurnOutcome>> EngineImpl::wait_until(Scope scope, std::string turn_i
     const auto found = watches_.find(turn_id);
     if (found == watches_.end() || found->second.scope.realm != scope.realm ||
         found->second.scope.user != scope.user) {
-      co_return fail(Code::kNotFound,
-                     "there is no turn '{}' that runs or ended lately; its thread's history has it", turn_id);
+      co_return fail(
+          Code::kNotFound,
+          "there is no turn '{}' that runs or ended lately; with its thread_id older ones are found",
+          turn_id);
     }
     const TurnState state = found->second.outcome.state;
-    if (state != TurnState::kProcessing && !(through_approvals && state == TurnState::kAwaitingApproval))
+    if (state != TurnState::kProcessing &&
+        !(through_approvals && (state == TurnState::kAwaitingApproval || state == TurnState::kAwaitingAuth)))
       co_return found->second.outcome;
     if (stopping_) co_return fail(Code::kUnavailable, "the engine stops; the turn goes on at its next start");
     const runtime::Completion<bool> changed(d_.loop);

@@ -71,7 +71,11 @@ class ApiTest : public ::testing::Test {
     services_.ids = &ids_;
     services_.engine = &engine_;
     services_.provider_for = [this](std::string_view) -> llm::Provider& { return provider_; };
-    services_.models = {.backend = "openai", .model = "m-1"};
+    services_.models = [] { return ModelSettings{.backend = "openai", .model = "m-1"}; };
+    services_.price = [](std::string_view model) {
+      return model == "m-1" ? std::optional(llm::Price{.input = 10, .output = 100, .cached_input = 1})
+                            : std::nullopt;
+    };
     services_.status = [] { return Status{.version = "1.2.3", .pid = 7, .started_at = 1000}; };
     services_.ready = [this] { return ready_; };
     EXPECT_TRUE(add_operations(registry_, services_));

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "agent/dependencies.h"
 #include "api/operations.h"
 #include "api/schema_text.h"
 
@@ -9,37 +10,82 @@ namespace {
 using json::Value;
 using op::CallContext;
 
-// The configured model is listed also when the provider cannot be asked; `error` then says why the others are not.
-Task<Result<Value>> list(const Services& services, CallContext context) {
+Scope of_agent(Scope scope, const Value& args) {
+  if (const std::string agent = args.string_or("agent"); !agent.empty()) scope.agent = agent;
+  return scope;
+}
+
+// What an agent uses when the caller has chosen nothing.
+std::string configured(const Services& services, std::string_view name) {
+  for (const agent::AgentInfo& each : services.engine->agents()) {
+    if (each.name == (name.empty() ? agent::kDefaultAgent : name)) return each.model;
+  }
+  return services.models().model;
+}
+
+// The configured and the active model are listed also when the provider cannot be asked; `error` then says why the others are not.
+Task<Result<Value>> list(const Services& services, CallContext context, Value args) {
   const Result<std::vector<std::string>> offered = co_await services.provider_for("").models(context.stop);
   std::vector<std::string> ids = offered.value_or(std::vector<std::string>{});
-  const std::string& chosen = services.models.model;
+  const ModelSettings settings = services.models();
+  const std::string& chosen = settings.model;
+  const Result<std::string> active = co_await services.engine->model(of_agent(context.scope, args));
+  if (!active) co_return fail(active.error());
   if (!chosen.empty() && std::find(ids.begin(), ids.end(), chosen) == ids.end())
     ids.insert(ids.begin(), chosen);
+  if (std::find(ids.begin(), ids.end(), *active) == ids.end()) ids.insert(ids.begin(), *active);
   Value models = Value::array();
   for (const std::string& id : ids) models.push_back(Value::object({{"id", id}, {"default", id == chosen}}));
-  Value view =
-      Value::object({{"backend", services.models.backend}, {"model", chosen}, {"models", std::move(models)}});
+  Value view = Value::object({{"backend", settings.backend},
+                              {"model", chosen},
+                              {"configured", configured(services, of_agent(context.scope, args).agent)},
+                              {"active", *active},
+                              {"models", std::move(models)}});
   if (!offered) view.set("error", json::from_error(offered.error()));
   co_return view;
+}
+
+Task<Result<Value>> choose(const Services& services, CallContext context, Value args) {
+  const Scope scope = of_agent(context.scope, args);
+  const Result<> used = co_await services.engine->use_model(scope, args.string_or("model"));
+  if (!used) co_return fail(used.error());
+  const Result<std::string> active = co_await services.engine->model(scope);
+  if (!active) co_return fail(active.error());
+  co_return Value::object({{"active", *active}, {"configured", configured(services, scope.agent)}});
 }
 
 }  // namespace
 
 Result<> add_models(op::Registry& registry, const Services& services) {
   const Services* s = &services;
-  op::Operation listing{.id = "model::list",
-                        .help = "The models of the configured backend, and the one that is used.",
-                        .in = no_input(),
-                        .out = schema(R"({"type": "object", "properties": {
-        "backend": {"type": "string"}, "model": {"type": "string"},
+  op::Operation listing{
+      .id = "model::list",
+      .help = "The models of the configured backend, the configured one and the one that the caller uses.",
+      .in = schema(R"({"type": "object", "properties": {"agent": {"type": "string", "maxLength": 64}}})"),
+      .out = schema(R"({"type": "object", "properties": {
+        "backend": {"type": "string"}, "model": {"type": "string", "description": "that is asked when nobody names one"},
+        "configured": {"type": "string", "description": "that the agent uses while the caller has chosen none"},
+        "active": {"type": "string", "description": "that the caller's next turn uses: what /model chose, else that of the agent"},
         "models": {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "string"}, "default": {"type": "boolean"}}}},
         "error": {"type": "object"}}})"),
-                        .permission = "chat:read",
-                        .routes = {route("GET", "/api/models")},
-                        .idempotent = op::Idempotent::kYes,
-                        .handler = [s](CallContext c, Value) { return list(*s, std::move(c)); }};
-  return add_all(registry, {listing});
+      .permission = "chat:read",
+      .routes = {route("GET", "/api/models")},
+      .idempotent = op::Idempotent::kYes,
+      .handler = [s](CallContext c, Value a) { return list(*s, std::move(c), std::move(a)); }};
+  op::Operation choosing{
+      .id = "model::choose",
+      .help = "Another model for the caller's next turns with an agent, as /model does.",
+      .in = schema(R"({"type": "object", "required": ["model"], "properties": {
+        "model": {"type": "string", "maxLength": 256, "description": "\"\": the configured one again"},
+        "agent": {"type": "string", "maxLength": 64}}})"),
+      .out = schema(R"({"type": "object", "properties": {
+        "active": {"type": "string", "description": "that the caller's next turn uses"},
+        "configured": {"type": "string", "description": "that it uses while the caller has chosen none"}}})"),
+      .permission = "chat:write",
+      .routes = {route("PUT", "/api/models/active")},
+      .idempotent = op::Idempotent::kYes,
+      .handler = [s](CallContext c, Value a) { return choose(*s, std::move(c), std::move(a)); }};
+  return add_all(registry, {listing, choosing});
 }
 
 }  // namespace chela::api

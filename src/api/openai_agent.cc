@@ -1,7 +1,9 @@
 #include <algorithm>
 
 #include "api/openai_chat.h"
+#include "api/openai_commands.h"
 #include "api/openai_errors.h"
+#include "api/openai_parameters.h"
 #include "api/views.h"
 #include "base/strings.h"
 #include "obs/log.h"
@@ -35,6 +37,7 @@ Result<Conversation> split(const std::vector<Message>& messages) {
       out.system += (out.system.empty() ? "" : "\n\n") + each.content;
     }
   }
+  rest = without_commands(std::move(rest));
   size_t tail = rest.size();
   while (tail > 0 && rest[tail - 1].role != Role::kAssistant) --tail;
   if (tail == rest.size()) return bad_param("messages", "the last message must be the user's or a tool's");
@@ -109,16 +112,18 @@ class AgentCall {
 
   Task<Result<Value>> run(op::EventSink& sink) {
     scope_.agent = *agent_of_model(request_.request.model);
-    const std::vector<std::string> agents = services_.engine->agents();
-    if (!scope_.agent.empty() && std::find(agents.begin(), agents.end(), scope_.agent) == agents.end()) {
+    const std::vector<agent::AgentInfo> agents = services_.engine->agents();
+    const bool known = std::any_of(agents.begin(), agents.end(), [this](const agent::AgentInfo& each) {
+      return each.name == scope_.agent;
+    });
+    if (!scope_.agent.empty() && !known) {
       co_return no_such_model(request_.request.model);
     }
+    if (Result<> ok = check_for_agent(request_.request); !ok) co_return fail(ok.error());
     Result<Conversation> conversation = split(request_.request.messages);
     if (!conversation) co_return fail(conversation.error());
     conversation_ = std::move(*conversation);
-    if (Result<> chosen = co_await choose_thread(); !chosen) co_return fail(chosen.error());
-    if (request_.stream) co_await subscribe();
-    const Result<agent::Accepted> accepted = co_await hand_over();
+    const Result<agent::Accepted> accepted = co_await enter();
     if (!accepted) co_return fail(accepted.error());
     context_.set_reply_header("X-Chela-Thread", accepted->thread_id);
     if (request_.stream) co_return co_await answer_in_chunks(*accepted, sink);
@@ -126,49 +131,80 @@ class AgentCall {
   }
 
  private:
-  // The thread named, or the one that the sent conversation continues, or a new one. Tool results find their turn by call id.
-  Task<Result<>> choose_thread() {
+  // Results find their turn, messages their thread: the one that is named, the one that the sent conversation continues, or a new one.
+  Task<Result<agent::Accepted>> enter() {
     thread_ = context_.header("x-chela-thread");
     if (thread_.empty()) thread_ = request_.thread_id;
-    named_ = !thread_.empty();
-    if (named_) co_return Result<>{};
-    // Call ids need not be unique among threads: the conversation that ends with the calls is asked first.
+    const bool named = !thread_.empty();
     if (!conversation_.results.empty()) {
+      Result<agent::Accepted> resumed = co_await bring_results();
+      resumed_ = resumed.has_value();
+      const bool of_others = !resumed && resumed.error().code == Code::kNotFound;
+      if (named || conversation_.said.empty() || !of_others) co_return resumed;
+      // Results of another model's calls: a part of the history like any other.
+      thread_.clear();
+    }
+    // A thread that is named is told everything since the last answer.
+    if (named) co_return co_await hand_over(message(strings::join(conversation_.said, "\n\n")));
+    co_return co_await go_on_or_begin();
+  }
+
+  // Call ids need not be unique among threads: the conversation that ends with the calls is asked first.
+  Task<Result<agent::Accepted>> bring_results() {
+    if (thread_.empty()) {
       const Result<std::optional<std::string>> found =
           co_await services_.engine->find_transcript(scope_, conversation_.answered);
       if (!found) co_return fail(found.error());
       thread_ = found->value_or("");
     }
-    if (conversation_.said.empty()) co_return Result<>{};
-    if (!conversation_.results.empty()) {
-      const Result<agent::Accepted> taken = co_await services_.engine->submit_client_results(
-          scope_, conversation_.results, std::exchange(thread_, ""));
-      if (taken) {
-        thread_ = taken->thread_id;
-        named_ = true;
-        resumed_ = true;
-        conversation_.results.clear();
-        co_return Result<>{};
-      }
-      if (taken.error().code != Code::kNotFound) co_return fail(taken.error());
-      conversation_.results
-          .clear();  // results of another model's calls: a part of the history like any other
-    }
+    agent::Inbound inbound = message(strings::join(conversation_.said, "\n\n"));
+    inbound.client_results = conversation_.results;
+    co_return co_await hand_over(std::move(inbound));
+  }
+
+  // Earlier messages are what a thread is found by, or the history of a new one. Of two clients that continue one conversation in the same
+  // way, the later one gets a thread of its own.
+  Task<Result<agent::Accepted>> go_on_or_begin() {
     if (!conversation_.before.empty()) {
       const Result<std::optional<std::string>> found =
           co_await services_.engine->find_transcript(scope_, conversation_.before);
       if (!found) co_return fail(found.error());
-      if (*found) {
-        thread_ = **found;
-        co_return Result<>{};
-      }
+      thread_ = found->value_or("");
     }
-    const Result<agent::ThreadInfo> made =
-        co_await services_.engine->create_thread(scope_, std::string(kChannel), "");
-    if (!made) co_return fail(made.error());
-    thread_ = made->id;
-    fresh_ = true;
-    co_return Result<>{};
+    if (!thread_.empty()) {
+      agent::Inbound inbound = message(conversation_.said.back());
+      inbound.continues = conversation_.before;
+      Result<agent::Accepted> accepted = co_await hand_over(std::move(inbound));
+      if (accepted || accepted.error().detail("reason") != agent::kMovedOn) co_return accepted;
+    }
+    Result<agent::ThreadDraft> draft = services_.engine->draft_thread(scope_, std::string(kChannel));
+    if (!draft) co_return fail(draft.error());
+    draft_ = std::move(*draft);
+    thread_ = draft_.id;
+    agent::Inbound inbound = message(conversation_.said.back());
+    inbound.history = std::move(conversation_.before);
+    co_return co_await hand_over(std::move(inbound));
+  }
+
+  agent::Inbound message(std::string content) const {
+    const llm::Request& request = request_.request;
+    return {.scope = scope_,
+            .channel = std::string(kChannel),
+            .thread_id = thread_,
+            .content = std::move(content),
+            .idempotency_key = std::string(context_.header("idempotency-key")),
+            .permissions = context_.principal.permissions,
+            .client_tools = request.tools,
+            .client_system = conversation_.system,
+            .sampling = request.sampling,
+            .tool_choice = request.tool_choice,
+            .tool_choice_name = request.tool_choice_name,
+            .reach = agent::Inbound::Reach::kThreadsOfAgent};
+  }
+
+  Task<Result<agent::Accepted>> hand_over(agent::Inbound inbound) {
+    if (request_.stream) co_await subscribe();
+    co_return co_await services_.engine->send(std::move(inbound));
   }
 
   // Before the message is handed over, so that no text is missed. Without a free place the text comes in one piece at the end.
@@ -182,41 +218,23 @@ class AgentCall {
     }
   }
 
-  Task<Result<agent::Accepted>> hand_over() {
-    std::optional<agent::Accepted> resumed;
-    if (!conversation_.results.empty()) {
-      const Result<agent::Accepted> taken =
-          co_await services_.engine->submit_client_results(scope_, conversation_.results, thread_);
-      if (!taken) co_return fail(taken.error());
-      resumed = *taken;
-      resumed_ = true;
-    }
-    if (conversation_.said.empty()) co_return *resumed;
-    agent::Inbound inbound{
-        .scope = scope_, .channel = std::string(kChannel), .thread_id = thread_, .content = {}};
-    // A thread that was named is told everything since the last answer; otherwise earlier messages are what it was found by, or its history.
-    inbound.content = named_ ? strings::join(conversation_.said, "\n\n") : conversation_.said.back();
-    if (fresh_) inbound.history = std::move(conversation_.before);
-    inbound.idempotency_key = std::string(context_.header("idempotency-key"));
-    if (request_.request.tool_choice != llm::ToolChoice::kNone)
-      inbound.client_tools = std::move(request_.request.tools);
-    inbound.client_system = std::move(conversation_.system);
-    inbound.temperature = request_.request.temperature;
-    inbound.max_tokens = request_.request.max_tokens;
-    co_return co_await services_.engine->send(std::move(inbound));
-  }
-
   bool waits_for_people() const { return strings::iequals(context_.header("x-chela-approvals"), "wait"); }
 
-  // A client that hangs up has lost interest: the turn it started ends.
+  // A client that hangs up has lost interest: the turn it started ends. One that gave a key may come for the answer with another request.
   Task<Result<agent::TurnOutcome>> wait(agent::Accepted accepted) {
+    // A slash command has no turn to wait for.
+    if (accepted.reply) {
+      co_return agent::TurnOutcome{
+          .state = agent::TurnState::kCompleted, .reply = *accepted.reply, .visible = *accepted.reply};
+    }
     const bool through = waits_for_people();
     agent::Engine& engine = *services_.engine;
     Task<Result<agent::TurnOutcome>> waiting =
         through ? engine.wait_through_approvals(scope_, accepted.turn_id, context_.stop)
                 : engine.wait(scope_, accepted.turn_id, context_.stop);
     Result<agent::TurnOutcome> outcome = co_await std::move(waiting);
-    if (!outcome && context_.stop.stop_requested() && (resumed_ || !accepted.joined)) {
+    const bool may_return = !context_.header("idempotency-key").empty();
+    if (!outcome && context_.stop.stop_requested() && !may_return && (resumed_ || !accepted.joined)) {
       const Result<> ended =
           co_await services_.engine->interrupt(scope_, accepted.thread_id, accepted.turn_id);
       if (!ended)
@@ -232,7 +250,9 @@ class AgentCall {
   static AnswerEnd end_of(const agent::TurnOutcome& outcome) {
     AnswerEnd end{.reason = outcome.finish_reason, .usage = outcome.usage};
     if (outcome.state == agent::TurnState::kAwaitingClient) end.reason = llm::FinishReason::kToolCalls;
-    if (outcome.state == agent::TurnState::kAwaitingApproval) end.reason = llm::FinishReason::kStop;
+    if (outcome.state == agent::TurnState::kAwaitingApproval ||
+        outcome.state == agent::TurnState::kAwaitingAuth)
+      end.reason = llm::FinishReason::kStop;
     if (outcome.approval) end.approval = approval_view(*outcome.approval);
     return end;
   }
@@ -273,9 +293,8 @@ class AgentCall {
   Scope scope_;
   Conversation conversation_ = {};
   std::string thread_ = {};  // "" while only the engine knows it
-  bool named_ = false;       // by the client: with its id, or with the call that it answers
-  bool fresh_ = false;       // made for this call
-  bool resumed_ = false;     // it has brought the results that a turn waited for
+  agent::ThreadDraft draft_ = {};
+  bool resumed_ = false;  // it has brought the results that a turn waited for
   std::unique_ptr<agent::Subscription> events_ = {};
 };
 

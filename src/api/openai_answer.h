@@ -47,7 +47,6 @@ class ChunkWriter {
 
   bool begun() const { return begun_; }
   const Result<>& state() const { return state_; }
-  void set_model(std::string model) { head_.model = std::move(model); }
 
  private:
   void delta(json::Object fields);

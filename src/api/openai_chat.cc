@@ -28,13 +28,13 @@ Task<Result<Value>> chat(const Services& services, CallContext context, Value ar
 // Agents first; then what the provider offers. A provider that cannot be asked hides only its own models.
 Task<std::vector<std::string>> model_names(const Services& services, std::stop_token stop) {
   std::vector<std::string> names{std::string(kAgentModel)};
-  for (const std::string& agent : services.engine->agents())
-    names.push_back(fmt::format("{}/{}", kAgentModel, agent));
+  for (const agent::AgentInfo& agent : services.engine->agents())
+    names.push_back(fmt::format("{}/{}", kAgentModel, agent.name));
   const Result<std::vector<std::string>> offered = co_await services.provider_for("").models(stop);
   if (!offered)
     log::warn("api", "the provider's models cannot be listed", {{"error", offered.error().text()}});
   std::vector<std::string> others = offered.value_or(std::vector<std::string>{});
-  if (others.empty() && !services.models.model.empty()) others.push_back(services.models.model);
+  if (others.empty() && !services.models().model.empty()) others.push_back(services.models().model);
   for (std::string& each : others) {
     if (std::find(names.begin(), names.end(), each) == names.end()) names.push_back(std::move(each));
   }
@@ -46,7 +46,7 @@ Value model_view(const Services& services, const std::string& id) {
   return Value::object({{"id", id},
                         {"object", "model"},
                         {"created", services.status().started_at / 1000},
-                        {"owned_by", ours ? std::string(kAgentModel) : services.models.backend}});
+                        {"owned_by", ours ? std::string(kAgentModel) : services.models().backend}});
 }
 
 Task<Result<Value>> list_models(const Services& services, CallContext context) {
@@ -117,7 +117,7 @@ Result<> add_openai(op::Registry& registry, const Services& services) {
       .in = schema(R"({"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}}})"),
       .out = schema(R"({"type": "object"})"),
       .permission = "chat:read",
-      .routes = {v1("GET", "/v1/models/{id}")},
+      .routes = {v1("GET", "/v1/models/{id...}")},
       .idempotent = op::Idempotent::kYes,
       .handler = [s](CallContext c, Value a) { return show_model(*s, std::move(c), a.string_or("id")); }};
   return add_all(registry, {chatting, listing, showing});

@@ -35,7 +35,7 @@ TEST_F(OpenAiChat, ANewConversationGetsAThreadWithItsHistory) {
   EXPECT_EQ(in.client_system, "be brief");
   EXPECT_EQ(in.history.size(), 2u);
   EXPECT_EQ(in.client_tools.at(0).name, "mine");
-  EXPECT_EQ(in.temperature, 0.0);
+  EXPECT_EQ(in.sampling.temperature, 0.0);
   EXPECT_EQ(engine_.looked_up.at(0).size(),
             2u);  // by what was before the last user message, system text aside
   EXPECT_EQ(content(*answer), "5");
@@ -89,10 +89,101 @@ TEST_F(OpenAiChat, ClientToolsGoOutAsCallsAndComeBackByCallId) {
   const auto answer = chat(results);
   ASSERT_TRUE(answer) << answer.error().text();
   EXPECT_EQ(engine_.results.at(0).at(0).content, "42");
-  EXPECT_EQ(engine_.sent.size(), 1u);
+  EXPECT_EQ(engine_.sent.at(1).content, "");
   engine_.client_call_ids.clear();
   EXPECT_EQ(chat(results).error().code, Code::kNotFound);
 }
+
+TEST_F(OpenAiChat, ResultsAndAMessageAreOneInput) {
+  engine_.client_call_ids = {"c1"};
+  const char* body = R"({"model": "chela", "messages": [{"role": "user", "content": "go"},
+    {"role": "assistant", "content": null, "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "mine", "arguments": "{}"}}]},
+    {"role": "tool", "tool_call_id": "c1", "content": "42"}, {"role": "user", "content": "and hurry"}]})";
+  ASSERT_TRUE(chat(body, {{"idempotency-key", "k"}}));
+  ASSERT_EQ(engine_.sent.size(), 1u);
+  EXPECT_EQ(engine_.sent[0].client_results.at(0).content, "42");
+  EXPECT_EQ(engine_.sent[0].content, "and hurry");
+  EXPECT_EQ(engine_.sent[0].idempotency_key, "k");
+  // Nobody waits for them any more: they are a part of the history.
+  engine_.client_call_ids.clear();
+  ASSERT_TRUE(chat(body));
+  EXPECT_TRUE(engine_.sent.at(1).client_results.empty());
+  EXPECT_EQ(engine_.sent.at(1).history.size(), 3u);
+  EXPECT_EQ(engine_.sent.at(1).content, "and hurry");
+}
+
+TEST_F(OpenAiChat, AConversationThatHasGoneOnGetsAThreadOfItsOwn) {
+  engine_.known_threads.insert("old");
+  engine_.transcript = "old";
+  engine_.refuse =
+      Error{.code = Code::kConflict, .message = "gone on"}.with("reason", std::string(agent::kMovedOn));
+  ASSERT_TRUE(chat(
+      R"({"model": "chela", "messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"},
+    {"role": "user", "content": "c"}]})"));
+  ASSERT_EQ(engine_.sent.size(), 1u);
+  EXPECT_EQ(engine_.sent[0].thread_id, "thread-1");
+  EXPECT_EQ(engine_.sent[0].history.size(), 2u);
+  EXPECT_FALSE(engine_.sent[0].continues);
+  EXPECT_EQ((*reply_headers_)["X-Chela-Thread"], "thread-1");
+  // Any other conflict is told.
+  engine_.refuse = Error{.code = Code::kConflict, .message = "no"};
+  EXPECT_EQ(chat(R"({"model": "chela", "messages": [{"role": "user", "content": "x"}]})").error().code,
+            Code::kConflict);
+}
+
+TEST_F(OpenAiChat, EveryParameterReachesTheAgent) {
+  ASSERT_TRUE(chat(R"({"model": "chela", "messages": [{"role": "user", "content": "x"}],
+    "temperature": 0.5, "top_p": 0.25, "presence_penalty": 1, "frequency_penalty": -1, "max_tokens": 5, "max_completion_tokens": 9, "seed": 3,
+    "stop": "END", "response_format": {"type": "json_object"}, "reasoning_effort": "low", "parallel_tool_calls": false,
+    "tools": [{"type": "function", "function": {"name": "mine"}}],
+    "tool_choice": {"type": "function", "function": {"name": "mine"}}, "n": 1, "logprobs": false, "top_logprobs": 0, "logit_bias": {},
+    "modalities": ["text"], "user": "somebody", "future_field": [1]})"));
+  const agent::Inbound& in = engine_.sent.at(0);
+  const llm::Sampling expected{.temperature = 0.5,
+                               .top_p = 0.25,
+                               .presence_penalty = 1.0,
+                               .frequency_penalty = -1.0,
+                               .max_tokens = 9,
+                               .seed = 3,
+                               .stop = {"END"},
+                               .response_format = parsed(R"({"type": "json_object"})"),
+                               .reasoning_effort = "low",
+                               .parallel_tool_calls = false};
+  EXPECT_EQ(in.sampling, expected);
+  EXPECT_EQ(in.tool_choice_name, "mine");
+  ASSERT_TRUE(
+      chat(R"({"model": "chela", "messages": [{"role": "user", "content": "x"}], "tool_choice": "none"})"));
+  EXPECT_EQ(engine_.sent.at(1).tool_choice, llm::ToolChoice::kNone);
+}
+
+class OpenAiRefused : public OpenAiChat,
+                      public ::testing::WithParamInterface<std::pair<const char*, const char*>> {};
+
+TEST_P(OpenAiRefused, WhatAnAgentCannotDoNamesItsField) {
+  const auto& [field, value] = GetParam();
+  const auto body = [&](std::string_view model) {
+    return fmt::format(R"({{"model": "{}", "messages": [{{"role": "user", "content": "x"}}], "{}": {}}})",
+                       model, field, value);
+  };
+  const auto answer = chat(body("chela"));
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::kInvalidArgument);
+  EXPECT_EQ(answer.error().detail("param"), field);
+  EXPECT_TRUE(engine_.sent.empty());
+  if (std::string_view(field) == "n") return;
+  ASSERT_TRUE(chat(body("gpt-x")));
+  EXPECT_NE(provider_.asked.at(0).extra.find(field), nullptr);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Fields, OpenAiRefused,
+    ::testing::Values(std::pair{"n", "2"}, std::pair{"logprobs", "true"}, std::pair{"top_logprobs", "3"},
+                      std::pair{"logit_bias", R"({"50256": -100})"},
+                      std::pair{"modalities", R"(["text", "audio"])"},
+                      std::pair{"audio", R"({"voice": "alloy"})"},
+                      std::pair{"prediction", R"({"type": "content"})"},
+                      std::pair{"web_search_options", R"({"search_context_size": "low"})"},
+                      std::pair{"functions", R"([{"name": "f"}])"}, std::pair{"function_call", R"("auto")"}));
 
 TEST_F(OpenAiChat, APendingApprovalIsSaidAndNeverWaitedFor) {
   const agent::PendingApproval approval{"r1",         "thread-1",      "turn-1",
@@ -158,6 +249,16 @@ TEST_F(OpenAiChat, AClientThatLeavesEndsItsTurn) {
   loop_.call_at(loop_.clock().steady() + 1s, [this] { stop_.request_stop(); });
   EXPECT_FALSE(chat(R"({"model": "chela", "messages": [{"role": "user", "content": "x"}]})"));
   EXPECT_EQ(engine_.interrupted, (std::vector<std::string>{"thread-1"}));
+}
+
+// With a key it may ask again for the answer.
+TEST_F(OpenAiChat, AClientThatMayComeBackDoesNotEndItsTurn) {
+  engine_.script.push_back({.end = FakeEngine::Turn::End::kWhenReleased});
+  loop_.call_at(loop_.clock().steady() + 1s, [this] { stop_.request_stop(); });
+  EXPECT_FALSE(chat(R"({"model": "chela", "messages": [{"role": "user", "content": "x"}]})",
+                    {{"idempotency-key", "k"}}));
+  EXPECT_EQ(engine_.interrupted, std::vector<std::string>{});
+  EXPECT_EQ(engine_.sent.at(0).reach, agent::Inbound::Reach::kThreadsOfAgent);
 }
 
 TEST_F(OpenAiChat, UnknownAgentsAreUnknownModels) {

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "api/openai_errors.h"
+#include "api/openai_parameters.h"
 #include "base/limits.h"
 #include "base/strings.h"
 
@@ -144,80 +145,6 @@ Result<> read_tools(const Value& body, llm::Request& out) {
   return {};
 }
 
-Result<> read_tool_choice(const Value& body, llm::Request& out) {
-  const Value* choice = body.find("tool_choice");
-  if (!choice || choice->is_null()) return {};
-  if (const Value* function = choice->find("function")) {
-    out.tool_choice_name = function->string_or("name");
-    if (out.tool_choice_name.empty()) return bad_param("tool_choice.function.name", "is missing");
-    return {};
-  }
-  const std::string name = choice->as_string() ? *choice->as_string() : choice->string_or("type");
-  if (name == "none") {
-    out.tool_choice = llm::ToolChoice::kNone;
-  } else if (name == "required") {
-    out.tool_choice = llm::ToolChoice::kRequired;
-  } else if (name != "auto") {
-    return bad_param("tool_choice",
-                     fmt::format("'{}' is not known; expected none, auto, required or a function", name));
-  }
-  return {};
-}
-
-Result<> read_number(const Value& body, std::string_view key, std::optional<double>& out) {
-  const Value* value = body.find(key);
-  if (!value || value->is_null()) return {};
-  out = value->as_double();
-  if (!out) return bad_param(key, fmt::format("expected a number, got {}", value->type_name()));
-  return {};
-}
-
-Result<> read_integer(const Value& body, std::string_view key, std::optional<std::int64_t>& out) {
-  const Value* value = body.find(key);
-  if (!value || value->is_null()) return {};
-  out = value->as_int();
-  if (!out) return bad_param(key, fmt::format("expected a whole number, got {}", value->type_name()));
-  return {};
-}
-
-Result<> read_sampling(const Value& body, llm::Request& out) {
-  if (Result<> ok = read_number(body, "temperature", out.temperature); !ok) return ok;
-  if (Result<> ok = read_number(body, "top_p", out.top_p); !ok) return ok;
-  if (Result<> ok = read_integer(body, "max_tokens", out.max_tokens); !ok) return ok;
-  if (Result<> ok = read_integer(body, "max_completion_tokens", out.max_tokens); !ok) return ok;
-  if (out.max_tokens && *out.max_tokens < 1) return bad_param("max_tokens", "is less than 1");
-  if (Result<> ok = read_integer(body, "seed", out.seed); !ok) return ok;
-  std::optional<std::int64_t> n;
-  if (Result<> ok = read_integer(body, "n", n); !ok) return ok;
-  if (n && *n != 1) return bad_param("n", "only one choice is supported");
-  if (const Value* format = body.find("response_format"); format && !format->is_null())
-    out.response_format = *format;
-  return {};
-}
-
-Result<> read_stop(const Value& body, llm::Request& out) {
-  const Value* stop = body.find("stop");
-  if (!stop || stop->is_null()) return {};
-  if (const std::string* one = stop->as_string()) {
-    out.stop = {*one};
-    return {};
-  }
-  if (!stop->is_array()) return bad_param("stop", "expected a string or an array of strings");
-  for (const Value& each : *stop->as_array()) {
-    if (!each.as_string()) return bad_param("stop", "expected a string or an array of strings");
-    out.stop.push_back(*each.as_string());
-  }
-  return {};
-}
-
-Result<bool> read_flag(const Value& body, std::string_view key, const std::string& name) {
-  const Value* value = body.find(key);
-  if (!value || value->is_null()) return false;
-  if (!value->as_bool())
-    return bad_param(name, fmt::format("expected true or false, got {}", value->type_name()));
-  return *value->as_bool();
-}
-
 Result<> read_streaming(const Value& body, ChatRequest& out) {
   const Result<bool> stream = read_flag(body, "stream", "stream");
   if (!stream) return fail(stream.error());
@@ -230,16 +157,12 @@ Result<> read_streaming(const Value& body, ChatRequest& out) {
   return {};
 }
 
-constexpr std::array<std::string_view, 14> kRead = {
-    "model",          "messages", "tools",           "tool_choice",
-    "temperature",    "top_p",    "max_tokens",      "max_completion_tokens",
-    "seed",           "stop",     "response_format", "stream",
-    "stream_options", "n"};
+constexpr std::array<std::string_view, 5> kRead = {"model", "messages", "tools", "stream", "stream_options"};
 
 void keep_unknown(const Value& body, llm::Request& out) {
   for (const json::Member& member : *body.as_object()) {
-    if (std::find(kRead.begin(), kRead.end(), member.key) == kRead.end())
-      out.extra.set(member.key, member.value);
+    if (std::find(kRead.begin(), kRead.end(), member.key) == kRead.end() && !is_parameter(member.key))
+      out.extra.append(member.key, member.value);
   }
 }
 
@@ -247,8 +170,7 @@ void keep_unknown(const Value& body, llm::Request& out) {
 
 Result<ChatRequest> parse_chat_request(const Value& body) {
   ChatRequest out;
-  for (const auto read :
-       {read_model, read_messages, read_tools, read_tool_choice, read_sampling, read_stop}) {
+  for (const auto read : {read_model, read_messages, read_tools, read_parameters}) {
     if (Result<> ok = read(body, out.request); !ok) return fail(ok.error());
   }
   if (Result<> ok = read_streaming(body, out); !ok) return fail(ok.error());

@@ -2,10 +2,26 @@
 
 #include <gtest/gtest.h>
 
+#include "base/limits.h"
+
 namespace chela::api {
 namespace {
 
 Result<ChatRequest> parse(std::string_view text) { return parse_chat_request(*json::parse(text)); }
+
+TEST(OpenAiRequest, SoManyStopSequencesAreTaken) {
+  const auto with_stops = [](size_t count) {
+    json::Value body = *json::parse(R"({"model": "m", "messages": [{"role": "user", "content": "x"}]})");
+    json::Value stops = json::Value::array();
+    for (size_t i = 0; i < count; ++i) stops.push_back(std::to_string(i));
+    body.set("stop", std::move(stops));
+    return parse_chat_request(body);
+  };
+  const Result<ChatRequest> most = with_stops(kMaxStopSequences);
+  ASSERT_TRUE(most);
+  EXPECT_EQ(most->request.sampling.stop.size(), kMaxStopSequences);
+  EXPECT_EQ(with_stops(kMaxStopSequences + 1).error().code, Code::kInvalidArgument);
+}
 
 TEST(OpenAiRequest, ReadsEveryField) {
   const Result<ChatRequest> request = parse(R"({
@@ -22,11 +38,11 @@ TEST(OpenAiRequest, ReadsEveryField) {
   const llm::Request& r = request->request;
   EXPECT_TRUE(request->stream && request->include_usage);
   EXPECT_EQ(request->thread_id, "t-1");
-  EXPECT_EQ(r.temperature, 0.5);
-  EXPECT_EQ(r.top_p, 1.0);
-  EXPECT_EQ(r.max_tokens, 9);
-  EXPECT_EQ(r.seed, 3);
-  EXPECT_EQ(r.stop, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(r.sampling.temperature, 0.5);
+  EXPECT_EQ(r.sampling.top_p, 1.0);
+  EXPECT_EQ(r.sampling.max_tokens, 9);
+  EXPECT_EQ(r.sampling.seed, 3);
+  EXPECT_EQ(r.sampling.stop, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(r.tool_choice_name, "f");
   ASSERT_EQ(r.messages.size(), 4u);
   EXPECT_EQ(r.messages[0].role, llm::Role::kSystem);
@@ -70,6 +86,24 @@ INSTANTIATE_TEST_SUITE_P(
             "temperature"},
         Bad{R"({"model": "m", "messages": [{"role": "user", "content": "x"}], "max_tokens": 0})",
             "max_tokens"},
+        Bad{R"({"model": "m", "messages": [{"role": "user", "content": "x"}], "max_completion_tokens": 0})",
+            "max_completion_tokens"},
+        Bad{R"({"model": "m", "messages": [{"role": "user", "content": "x"}], "presence_penalty": "a"})",
+            "presence_penalty"},
+        Bad{R"({"model": "m", "messages": [{"role": "user", "content": "x"}], "frequency_penalty": []})",
+            "frequency_penalty"},
+        Bad{R"({"model": "m", "messages": [{"role": "user", "content": "x"}], "seed": 1.5})", "seed"},
+        Bad{R"({"model": "m", "messages": [{"role": "user", "content": "x"}], "reasoning_effort": 3})",
+            "reasoning_effort"},
+        Bad{R"({"model": "m", "messages": [{"role": "user", "content": "x"}], "response_format": "json"})",
+            "response_format"},
+        Bad{R"({"model": "m", "messages": [{"role": "user", "content": "x"}], "parallel_tool_calls": 1})",
+            "parallel_tool_calls"},
+        Bad{R"({"model": "m", "messages": [{"role": "user", "content": "x"}], "tool_choice": {"type": "function", "function": {}}})",
+            "tool_choice.function.name"},
+        Bad{R"({"model": "m", "messages": [{"role": "user", "content": "x"}], "stop": ["1", "2", "3", "4", "5"]})",
+            "stop"},
+        Bad{R"({"model": "m", "messages": [{"role": "user", "content": "x"}], "stop": ""})", "stop"},
         Bad{R"({"model": "m", "messages": [{"role": "user", "content": "x"}], "stop": [1]})", "stop"},
         Bad{R"({"model": "m", "messages": [{"role": "user", "content": "x"}], "tools": [{"type": "web"}]})",
             "tools[0].type"},

@@ -14,13 +14,17 @@ namespace chela::api {
 // All of them. kConflict when the registry holds one of the ids or routes.
 Result<> add_operations(op::Registry& registry, const Services& services);
 
+Result<> add_bus(op::Registry& registry, const Services& services);
 Result<> add_chat(op::Registry& registry, const Services& services);
 Result<> add_threads(op::Registry& registry, const Services& services);
+Result<> add_logs(op::Registry& registry, const Services& services);
 Result<> add_memory(op::Registry& registry, const Services& services);
 Result<> add_models(op::Registry& registry, const Services& services);
+Result<> add_settings(op::Registry& registry, const Services& services);
 Result<> add_system(op::Registry& registry, const Services& services);
 Result<> add_tokens(op::Registry& registry, const Services& services);
 Result<> add_tools(op::Registry& registry, const Services& services);
+Result<> add_vault(op::Registry& registry, const Services& services);
 Result<> add_openai(op::Registry& registry, const Services& services);
 
 // Stops at the first that the registry refuses.

@@ -1,3 +1,4 @@
+#include "agent/commands/table.h"
 #include "api/api_test_fixture.h"
 
 namespace chela::api {
@@ -29,12 +30,32 @@ TEST_F(Operations, SendAnswersWithTheTurn) {
   EXPECT_EQ(call("chat::send", R"({"content": 5})").error().code, Code::kUnprocessable);
 }
 
-TEST_F(Operations, NewBeginsAThreadAndQuitIsForTheTerminal) {
-  const auto made = call("chat::send", R"({"content": " /NEW "})");
-  ASSERT_TRUE(made);
-  EXPECT_EQ(made->string_or("thread_id"), "thread-1");
-  EXPECT_EQ(call("chat::send", R"({"content": "/quit"})").error().code, Code::kPermissionDenied);
-  EXPECT_TRUE(engine_.sent.empty());
+TEST_F(Operations, ACommandsAnswerComesWithTheMessageAndNoTurn) {
+  engine_.command_reply = "pong!";
+  const auto answer = call("chat::send", R"({"content": "/ping"})");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->string_or("reply"), "pong!");
+  EXPECT_EQ(answer->find("turn_id"), nullptr);
+}
+
+TEST_F(Operations, RetryAndEditBeginATurn) {
+  engine_.known_threads.insert("t");
+  ASSERT_TRUE(call("chat::retry", R"({"thread_id": "t"})"));
+  EXPECT_EQ(engine_.retried, std::vector<std::string>{"t"});
+  const auto edited = call("chat::edit", R"({"thread_id": "t", "turn_number": 3, "content": "other"})");
+  ASSERT_TRUE(edited);
+  EXPECT_EQ(edited->string_or("thread_id"), "edited-3");
+  EXPECT_EQ(engine_.edited.at(0).second.content, "other");
+  EXPECT_EQ(call("chat::edit", R"({"thread_id": "t", "content": "x"})").error().code, Code::kUnprocessable);
+}
+
+TEST_F(Operations, TheCommandsAreThoseOfTheTable) {
+  const auto answer = call("chat::commands", "{}");
+  ASSERT_TRUE(answer);
+  const json::Array& listed = *answer->find("commands")->as_array();
+  ASSERT_EQ(listed.size(), agent::commands::table().size());
+  EXPECT_EQ(listed[0].string_or("name"), "/help");
+  EXPECT_EQ(json::write(*listed[0].find("synonyms")), R"(["/?"])");
 }
 
 TEST_F(Operations, ApprovalsCarryTheDecision) {
@@ -115,6 +136,18 @@ TEST_F(Operations, ThreadsAreListedMadeLoggedReplayedAndForked) {
             3);
   EXPECT_TRUE(call("thread::fork", fmt::format(R"({{"id": "{}", "at": 2}})", id)));
   EXPECT_EQ(call("thread::log", R"({"id": "none"})").error().code, Code::kNotFound);
+}
+
+TEST_F(Operations, UseHasACostWhereThePriceIsKnown) {
+  const llm::Usage tokens{.input_tokens = 1000, .output_tokens = 10, .cached_tokens = 500};
+  engine_.used = {{.model = "m-1", .turns = 1, .tokens = tokens},
+                  {.model = "other", .turns = 1, .tokens = tokens}};
+  const json::Value days = *call("usage::days", "{}")->find("days");
+  EXPECT_DOUBLE_EQ(days.as_array()->at(0).find("cost")->as_double().value(), 0.0065);
+  EXPECT_EQ(days.as_array()->at(1).find("cost"), nullptr);
+  const json::Value models = *call("system::status", "{}")->find("model_usage");
+  EXPECT_EQ(models.as_array()->at(0).string_or("cost"), "0.006500");
+  EXPECT_EQ(models.as_array()->at(1).find("cost"), nullptr);
 }
 
 TEST_F(Operations, TheSystemSaysHowItIs) {

@@ -3,12 +3,16 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "agent/engine.h"
+#include "base/json.h"
 #include "base/time.h"
+#include "llm/models.h"
 #include "llm/provider.h"
+#include "op/operation.h"
 #include "runtime/event_loop.h"
 #include "runtime/id_source.h"
 
@@ -17,12 +21,15 @@ class Workspace;
 }
 namespace chela::security {
 class TokenService;
-}
+class Vault;
+}  // namespace chela::security
 namespace chela::tools {
 class Registry;
 }
 
 namespace chela::api {
+
+class SettingsService;
 
 // What the process says of itself.
 struct Status {
@@ -33,7 +40,8 @@ struct Status {
   std::string socket;
   std::map<std::string, int> ports;
   std::size_t connections = 0;
-  std::size_t event_streams = 0;
+  std::size_t event_streams = 0;  // server-sent events
+  std::size_t sockets = 0;
 };
 
 // The models that the configuration leads to.
@@ -50,10 +58,16 @@ struct Services {
   agent::Engine* engine = nullptr;
   memory::Workspace* memory = nullptr;
   security::TokenService* tokens = nullptr;
+  security::Vault* vault = nullptr;
   const tools::Registry* tools = nullptr;
+  SettingsService* settings = nullptr;
   std::function<llm::Provider&(std::string_view model)> provider_for = {};  // "" = the configured model's
-  ModelSettings models = {};
+  std::function<ModelSettings()> models = {};
+  std::function<std::optional<llm::Price>(std::string_view model)> price = {};
   std::function<Status()> status = {};
+  // A function of the bus, in the context's name.
+  std::function<Task<Result<json::Value>>(op::CallContext, std::string id, json::Value data)> call_function =
+      {};
   std::function<bool()> ready = {};
 };
 

@@ -1,5 +1,6 @@
 #include "api/operations.h"
 #include "api/schema_text.h"
+#include "api/views.h"
 
 namespace chela::api {
 namespace {
@@ -19,8 +20,36 @@ Task<Result<Value>> ready(const Services& services) {
   co_return Value::object({{"status", "ready"}});
 }
 
+std::optional<double> cost_of(const Services& services, const agent::ModelUsage& used) {
+  const std::optional<llm::Price> price = services.price(used.model);
+  if (!price) return std::nullopt;
+  return llm::cost_of(used.tokens, *price);
+}
+
+// The cost is a text of six decimals, as clients of IronClaw expect it.
+Value model_usage(const Services& services, const agent::ModelUsage& used) {
+  Value view = Value::object({{"model", used.model},
+                              {"turns", used.turns},
+                              {"input_tokens", used.tokens.input_tokens},
+                              {"output_tokens", used.tokens.output_tokens},
+                              {"cached_tokens", used.tokens.cached_tokens}});
+  if (const std::optional<double> cost = cost_of(services, used))
+    view.set("cost", fmt::format("{:.6f}", *cost));
+  return view;
+}
+
 Task<Result<Value>> status(const Services& services) {
   const Status now = services.status();
+  llm::Usage sum;
+  Value models = Value::array();
+  for (const agent::ModelUsage& each : services.engine->usage_since_start()) {
+    sum.input_tokens += each.tokens.input_tokens;
+    sum.output_tokens += each.tokens.output_tokens;
+    sum.cached_tokens += each.tokens.cached_tokens;
+    models.push_back(model_usage(services, each));
+  }
+  Value agents = Value::array();
+  for (const agent::AgentInfo& each : services.engine->agents()) agents.push_back(each.name);
   Value ports = Value::object();
   for (const auto& [name, port] : now.ports) ports.set(name, port);
   co_return Value::object({{"version", now.version},
@@ -31,9 +60,29 @@ Task<Result<Value>> status(const Services& services) {
                            {"socket", now.socket},
                            {"ports", std::move(ports)},
                            {"sse_connections", now.event_streams},
+                           {"ws_connections", now.sockets},
                            {"total_connections", now.connections},
-                           {"backend", services.models.backend},
-                           {"model", services.models.model}});
+                           {"backend", services.models().backend},
+                           {"model", services.models().model},
+                           {"agents", std::move(agents)},
+                           {"usage", usage_view(sum)},
+                           {"model_usage", std::move(models)}});
+}
+
+Task<Result<Value>> usage(const Services& services, CallContext context, Value args) {
+  const Result<std::vector<agent::DayUsage>> found =
+      co_await services.engine->usage(context.scope, static_cast<int>(args.int_or("days", 30)));
+  if (!found) co_return fail(found.error());
+  Value days = Value::array();
+  for (const agent::DayUsage& each : *found) {
+    Value day = usage_view(each.sum.tokens);
+    day.set("date", format_rfc3339(each.day).substr(0, 10));
+    day.set("model", each.sum.model);
+    day.set("turns", each.sum.turns);
+    if (const std::optional<double> cost = cost_of(services, each.sum)) day.set("cost", *cost);
+    days.push_back(std::move(day));
+  }
+  co_return Value::object({{"days", std::move(days)}});
 }
 
 Task<Result<Value>> document(const op::Registry& registry, const Services& services) {
@@ -76,12 +125,31 @@ Result<> add_system(op::Registry& registry, const Services& services) {
                           .out = schema(R"({"type": "object", "properties": {
         "version": {"type": "string"}, "pid": {"type": "integer"}, "started_at": {"type": "string"},
         "uptime_secs": {"type": "integer"}, "home": {"type": "string"}, "socket": {"type": "string"}, "ports": {"type": "object"},
-        "sse_connections": {"type": "integer"}, "total_connections": {"type": "integer"},
-        "backend": {"type": "string"}, "model": {"type": "string"}}})"),
+        "sse_connections": {"type": "integer"}, "ws_connections": {"type": "integer"}, "total_connections": {"type": "integer"},
+        "backend": {"type": "string"}, "model": {"type": "string"}, "agents": {"type": "array", "items": {"type": "string"}},
+        "usage": {"type": "object", "description": "of all users since the start"},
+        "model_usage": {"type": "array", "items": {"type": "object", "properties": {
+          "model": {"type": "string"}, "turns": {"type": "integer"}, "input_tokens": {"type": "integer"},
+          "output_tokens": {"type": "integer"}, "cached_tokens": {"type": "integer"},
+          "cost": {"type": "string", "description": "US dollars; left out when the model's price is not known"}}}}}})"),
                           .permission = "system:read",
                           .routes = {route("GET", "/api/gateway/status")},
                           .idempotent = op::Idempotent::kYes,
                           .handler = [s](CallContext, Value) { return status(*s); }};
+  op::Operation using_up{
+      .id = "usage::days",
+      .help = "What the caller's turns have used, by day (UTC) and model, today last.",
+      .in = schema(
+          R"({"type": "object", "properties": {"days": {"type": "integer", "minimum": 1, "maximum": 366, "default": 30}}})"),
+      .out = schema(
+          R"({"type": "object", "properties": {"days": {"type": "array", "items": {"type": "object", "properties": {
+        "date": {"type": "string"}, "model": {"type": "string"}, "turns": {"type": "integer"}, "prompt_tokens": {"type": "integer"},
+        "completion_tokens": {"type": "integer"}, "cached_tokens": {"type": "integer"},
+        "cost": {"type": "number", "description": "US dollars, by the prices of now; left out when the model's price is not known"}}}}}})"),
+      .permission = "chat:read",
+      .routes = {route("GET", "/api/usage")},
+      .idempotent = op::Idempotent::kYes,
+      .handler = [s](CallContext c, Value a) { return usage(*s, std::move(c), std::move(a)); }};
   op::Operation describing{.id = "system::openapi",
                            .help = "This document: all operations of the gateway as OpenAPI 3.1.",
                            .in = no_input(),
@@ -90,7 +158,7 @@ Result<> add_system(op::Registry& registry, const Services& services) {
                            .routes = {route("GET", "/openapi.json")},
                            .idempotent = op::Idempotent::kYes,
                            .handler = [r, s](CallContext, Value) { return document(*r, *s); }};
-  return add_all(registry, {healthy, living, readying, reporting, describing});
+  return add_all(registry, {healthy, living, readying, reporting, using_up, describing});
 }
 
 }  // namespace chela::api

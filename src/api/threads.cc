@@ -9,25 +9,50 @@ using json::Value;
 using op::CallContext;
 
 constexpr std::string_view kGatewayChannel = "gateway";
+constexpr std::string_view kWrite = "chat:write";
 
-// The active thread is null while the channel has none: asking for it would make one.
+// The active thread is null while the channel has none. The pinned thread is shown apart, and made for who
+// may begin threads.
 Task<Result<Value>> list(const Services& services, CallContext context, Value args) {
-  const auto limit = static_cast<size_t>(args.int_or("limit", 50));
   const std::string channel = args.string_or("channel");
-  const std::string active_of = channel.empty() ? std::string(kGatewayChannel) : channel;
-  const Result<std::vector<agent::ThreadInfo>> found =
-      co_await services.engine->threads(context.scope, limit);
-  if (!found) co_return fail(found.error());
-  Value threads = Value::array();
-  Value active;
-  for (const agent::ThreadInfo& each : *found) {
-    if (channel.empty() || each.channel == channel) threads.push_back(thread_view(each));
-    if (each.channel != active_of || !active.is_null()) continue;
-    const Result<std::string> id = co_await services.engine->active_thread(context.scope, active_of);
-    if (!id) co_return fail(id.error());
-    active = *id;
+  const std::string shown = channel.empty() ? std::string(kGatewayChannel) : channel;
+  Value assistant;
+  if (context.principal.allows(kWrite)) {
+    const Result<agent::ThreadInfo> pinned = co_await services.engine->assistant_thread(context.scope, shown);
+    if (!pinned) co_return fail(pinned.error());
+    assistant = thread_view(*pinned);
   }
-  co_return Value::object({{"threads", std::move(threads)}, {"active_thread", std::move(active)}});
+  const Result<std::vector<agent::ThreadInfo>> found = co_await services.engine->threads(
+      context.scope, {.limit = static_cast<size_t>(args.int_or("limit", 50)) + 1,
+                      .channel = channel,
+                      .text = args.string_or("q")});
+  if (!found) co_return fail(found.error());
+  const Result<std::optional<std::string>> active =
+      co_await services.engine->chosen_thread(context.scope, shown);
+  if (!active) co_return fail(active.error());
+  Value threads = Value::array();
+  for (const agent::ThreadInfo& each : *found) {
+    if (each.id == assistant.string_or("id")) continue;
+    if (threads.as_array()->size() < static_cast<size_t>(args.int_or("limit", 50)))
+      threads.push_back(thread_view(each));
+  }
+  co_return Value::object({{"assistant_thread", std::move(assistant)},
+                           {"threads", std::move(threads)},
+                           {"active_thread", *active ? Value(**active) : Value()}});
+}
+
+Task<Result<Value>> activate(const Services& services, CallContext context, Value args) {
+  const Result<agent::ThreadInfo> thread =
+      co_await services.engine->activate(context.scope, args.string_or("thread_id"));
+  if (!thread) co_return fail(thread.error());
+  co_return thread_view(*thread);
+}
+
+Task<Result<Value>> rename(const Services& services, CallContext context, Value args) {
+  const Result<agent::ThreadInfo> thread =
+      co_await services.engine->rename(context.scope, args.string_or("thread_id"), args.string_or("title"));
+  if (!thread) co_return fail(thread.error());
+  co_return thread_view(*thread);
 }
 
 Task<Result<Value>> create(const Services& services, CallContext context, Value args) {
@@ -40,12 +65,8 @@ Task<Result<Value>> create(const Services& services, CallContext context, Value 
 }
 
 Task<Result<Value>> log(const Services& services, CallContext context, Value args) {
-  const Result<Value> records =
-      co_await services.engine->log(context.scope, args.string_or("id"), args.int_or("after", 0),
-                                    static_cast<size_t>(args.int_or("limit", 1000)));
-  if (!records) co_return fail(records.error());
-  if (records->is_object()) co_return *records;
-  co_return Value::object({{"thread_id", args.string_or("id")}, {"records", *records}});
+  co_return co_await services.engine->log(context.scope, args.string_or("id"), args.int_or("after", 0),
+                                          static_cast<size_t>(args.int_or("limit", 1000)));
 }
 
 Task<Result<Value>> replay(const Services& services, CallContext context, Value args) {
@@ -68,11 +89,21 @@ Task<Result<Value>> fork(const Services& services, CallContext context, Value ar
   co_return thread_view(*forked);
 }
 
-Value thread_schema() {
-  return schema(R"({"type": "object", "properties": {
+constexpr std::string_view kThreadSchema = R"({"type": "object", "properties": {
     "id": {"type": "string"}, "state": {"type": "string"}, "turn_count": {"type": "integer"}, "title": {"type": "string"},
     "created_at": {"type": "string"}, "updated_at": {"type": "string"}, "agent": {"type": "string"},
-    "channel": {"type": "string"}, "external_thread": {"type": "string"}}})");
+    "channel": {"type": "string"}, "external_thread": {"type": "string"},
+    "thread_type": {"enum": ["assistant", "thread"], "description": "assistant: the one that is pinned for the user"}}})";
+
+Value thread_schema() { return schema(kThreadSchema); }
+
+Value list_schema() {
+  Value properties = Value::object();
+  properties.set("assistant_thread",
+                 Value::object({{"anyOf", Value::array({thread_schema(), schema(R"({"type": "null"})")})}}));
+  properties.set("threads", Value::object({{"type", "array"}, {"items", thread_schema()}}));
+  properties.set("active_thread", schema(R"({"type": ["string", "null"]})"));
+  return Value::object({{"type", "object"}, {"properties", std::move(properties)}});
 }
 
 }  // namespace
@@ -84,9 +115,9 @@ Result<> add_threads(op::Registry& registry, const Services& services) {
       .help = "The user's threads, the most recently used first.",
       .in = schema(R"({"type": "object", "properties": {
         "limit": {"type": "integer", "minimum": 1, "maximum": 500, "default": 50},
-        "channel": {"type": "string", "description": "only those of this channel, and its active thread"}}})"),
-      .out = schema(R"({"type": "object", "properties": {
-        "threads": {"type": "array", "items": {"type": "object"}}, "active_thread": {"type": ["string", "null"]}}})"),
+        "q": {"type": "string", "maxLength": 256, "description": "only those with this text in their title"},
+        "channel": {"type": "string", "maxLength": 64, "description": "only those of this channel, and its active thread"}}})"),
+      .out = list_schema(),
       .permission = "chat:read",
       .routes = {route("GET", "/api/chat/threads")},
       .idempotent = op::Idempotent::kYes,
@@ -101,6 +132,24 @@ Result<> add_threads(op::Registry& registry, const Services& services) {
       .permission = "chat:write",
       .routes = {route("POST", "/api/chat/thread/new")},
       .handler = [s](CallContext c, Value a) { return create(*s, std::move(c), std::move(a)); }};
+  op::Operation activating{
+      .id = "thread::activate",
+      .help = "Makes a thread the active one of its agent and channel.",
+      .in = schema(
+          R"({"type": "object", "required": ["thread_id"], "properties": {"thread_id": {"type": "string", "minLength": 1}}})"),
+      .out = thread_schema(),
+      .permission = std::string(kWrite),
+      .routes = {route("POST", "/api/chat/thread/activate")},
+      .handler = [s](CallContext c, Value a) { return activate(*s, std::move(c), std::move(a)); }};
+  op::Operation renaming{
+      .id = "thread::rename",
+      .help = "Gives a thread another title.",
+      .in = schema(R"({"type": "object", "required": ["thread_id", "title"], "properties": {
+        "thread_id": {"type": "string", "minLength": 1}, "title": {"type": "string", "minLength": 1}}})"),
+      .out = thread_schema(),
+      .permission = std::string(kWrite),
+      .routes = {route("POST", "/api/chat/thread/rename")},
+      .handler = [s](CallContext c, Value a) { return rename(*s, std::move(c), std::move(a)); }};
   op::Operation logging{
       .id = "thread::log",
       .help = "The records of a thread's turn log: what the engine did, step by step.",
@@ -137,7 +186,7 @@ Result<> add_threads(op::Registry& registry, const Services& services) {
       .permission = "chat:write",
       .routes = {route("POST", "/api/threads/{id}/fork")},
       .handler = [s](CallContext c, Value a) { return fork(*s, std::move(c), std::move(a)); }};
-  return add_all(registry, {listing, creating, logging, replaying, forking});
+  return add_all(registry, {listing, creating, activating, renaming, logging, replaying, forking});
 }
 
 }  // namespace chela::api

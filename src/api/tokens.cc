@@ -1,7 +1,9 @@
 #include "security/tokens.h"
 #include "api/operations.h"
+#include "api/permissions.h"
 #include "api/schema_text.h"
 #include "runtime/event_loop.h"
+#include "tools/registry.h"
 
 namespace chela::api {
 namespace {
@@ -27,10 +29,12 @@ Value token_view(const security::TokenInfo& token) {
 }
 
 // The permissions of the new token. Nobody gives away what they may not do themselves.
-Result<std::set<std::string, std::less<>>> granted(const op::Principal& giver, const Value& wanted) {
+Result<std::set<std::string, std::less<>>> granted(const op::Principal& giver, const ToolGroups& groups,
+                                                   const Value& wanted) {
   std::set<std::string, std::less<>> permissions;
   for (const Value& each : *wanted.as_array()) {
     const std::string& name = *each.as_string();
+    if (const Result<> known = check_permission(name, groups); !known) return fail(known.error());
     if (!giver.allows(name)) return fail(Code::kPermissionDenied, "you may not give the permission {}", name);
     permissions.insert(name);
   }
@@ -39,7 +43,7 @@ Result<std::set<std::string, std::less<>>> granted(const op::Principal& giver, c
 
 Task<Result<Value>> create(const Services& services, CallContext context, Value args) {
   Result<std::set<std::string, std::less<>>> permissions =
-      granted(context.principal, *args.find("permissions"));
+      granted(context.principal, services.tools->groups(), *args.find("permissions"));
   if (!permissions) co_return fail(permissions.error());
   op::Principal principal{.realm = context.principal.realm,
                           .user = context.principal.user,
@@ -84,7 +88,7 @@ Result<> add_tokens(op::Registry& registry, const Services& services) {
       .in = schema(R"({"type": "object", "properties": {
         "label": {"type": "string", "maxLength": 200, "default": ""},
         "permissions": {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 100}, "minItems": 1,
-          "maxItems": 100, "default": ["chat:*", "memory:*"]},
+          "maxItems": 100, "default": ["chat:*", "memory:*", "tools:*"]},
         "expires_in": {"type": "string", "description": "a duration: 12h, 30d; else it does not expire"}}})"),
       .out = schema(R"({"type": "object", "properties": {
         "token": {"type": "string"}, "label": {"type": "string"}, "permissions": {"type": "array"}}})"),

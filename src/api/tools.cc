@@ -8,12 +8,12 @@ namespace {
 using json::Value;
 using op::CallContext;
 
-Task<Result<Value>> list_tools(const Services& services) {
+Task<Result<Value>> list_tools(const Services& services, CallContext context) {
   Value list = Value::array();
-  for (const llm::ToolSpec& spec : services.tools->specs({"*"})) {
+  for (const llm::ToolSpec& spec : services.tools->specs(context.scope, {"*"})) {
     list.push_back(Value::object({{"name", spec.name},
                                   {"description", spec.description},
-                                  {"group", services.tools->group(spec.name)},
+                                  {"group", services.tools->group(context.scope, spec.name)},
                                   {"parameters", *spec.parameters}}));
   }
   co_return Value::object({{"tools", std::move(list)}});
@@ -21,7 +21,10 @@ Task<Result<Value>> list_tools(const Services& services) {
 
 Task<Result<Value>> list_agents(const Services& services) {
   Value list = Value::array();
-  for (const std::string& name : services.engine->agents()) list.push_back(Value::object({{"name", name}}));
+  for (const agent::AgentInfo& each : services.engine->agents()) {
+    list.push_back(
+        Value::object({{"name", each.name}, {"description", each.description}, {"model", each.model}}));
+  }
   co_return Value::object({{"agents", std::move(list)}});
 }
 
@@ -39,14 +42,15 @@ Result<> add_tools(op::Registry& registry, const Services& services) {
       .permission = "chat:read",
       .routes = {route("GET", "/api/tools")},
       .idempotent = op::Idempotent::kYes,
-      .handler = [s](CallContext, Value) { return list_tools(*s); }};
+      .handler = [s](CallContext c, Value) { return list_tools(*s, std::move(c)); }};
   op::Operation agents{
       .id = "agent::list",
       .help = "The agents that can be talked to.",
       .in = no_input(),
       .out = schema(
           R"({"type": "object", "properties": {"agents": {"type": "array", "items": {"type": "object", "properties": {
-        "name": {"type": "string"}}}}}})"),
+        "name": {"type": "string"}, "description": {"type": "string"},
+        "model": {"type": "string", "description": "that its next turn uses"}}}}}})"),
       .permission = "chat:read",
       .routes = {route("GET", "/api/agents")},
       .idempotent = op::Idempotent::kYes,

@@ -7,6 +7,7 @@
 namespace chela::api {
 
 json::Value thread_view(const agent::ThreadInfo& thread);
+json::Value usage_view(const llm::Usage& usage);
 json::Value turn_view(const agent::HistoryTurn& turn);
 // `parameters` is pretty-printed text: clients show it as it is.
 json::Value approval_view(const agent::PendingApproval& approval);

@@ -5,8 +5,10 @@
 #include <fstream>
 
 #include "app/agents.h"
+#include "app/configuration.h"
 #include "app/engine_file.h"
 #include "app/paths.h"
+#include "base/limits.h"
 #include "testing/test_dir.h"
 
 namespace chela::app {
@@ -62,6 +64,16 @@ TEST(EngineFile, ComesBackAsItWasWritten) {
   EXPECT_EQ(info.st_mode & 0777, 0600u);
   std::ofstream(path) << "{ not json";
   EXPECT_EQ(read_engine_file(path).error().code, Code::kInvalidArgument);
+}
+
+TEST(Configuration, AFileHasASize) {
+  const testing::TestDir dir;
+  const Paths paths = *paths_for(dir.path(), {});
+  EXPECT_EQ(*read_configuration_file(paths), "");  // none is an empty one
+  std::ofstream(paths.config) << std::string(kMaxConfigBytes, '#');
+  EXPECT_EQ(read_configuration_file(paths)->size(), kMaxConfigBytes);
+  std::ofstream(paths.config, std::ios::app) << '#';
+  EXPECT_EQ(read_configuration_file(paths).error().code, Code::kTooLarge);
 }
 
 TEST(Agents, WhatAFileLeavesOpenComesFromTheSettings) {

@@ -7,20 +7,21 @@
 #include "agent/make_engine.h"
 #include "api/operations.h"
 #include "app/agents.h"
+#include "app/bus_modules.h"
+#include "app/catalog.h"
+#include "bus/operation_functions.h"
 #include "llm/local/infer_process.h"
 #include "memory/documents.h"
 #include "memory/identity.h"
 #include "memory/memory_tools.h"
 #include "net/curl_client.h"
 #include "obs/log.h"
-#include "os/file.h"
+#include "os/notify.h"
 #include "tools/builtin/builtin.h"
 
 namespace chela::app {
 namespace {
 
-constexpr size_t kPoolThreads = 4;
-constexpr size_t kMaxCatalogBytes = 4 * 1024 * 1024;
 constexpr auto kFrontGrace = std::chrono::seconds(2);  // for connections to take their last bytes
 
 std::string_view backend_name(config::LlmBackend backend) {
@@ -37,61 +38,84 @@ std::string_view backend_name(config::LlmBackend backend) {
   return "";
 }
 
+agent::EngineSettings engine_settings(const config::Settings& settings) {
+  return {.max_iterations = settings.agent.max_tool_iterations,
+          .busy = settings.agent.busy == config::WhenBusy::kQueue ? agent::WhenBusy::kQueue
+                                                                  : agent::WhenBusy::kSteer,
+          .max_message_bytes = settings.limits.message_bytes,
+          .max_subscribers = settings.limits.event_subscribers};
+}
+
+tools::RunnerOptions runner_options(const config::Settings& settings) {
+  return {.timeout = settings.tools.timeout,
+          .max_result_bytes = kMaxToolResultBytes,
+          .auto_approve = settings.agent.auto_approve_tools};
+}
+
 }  // namespace
 
-Assembly::Assembly(runtime::AsioLoop& loop, os::Poller& poller, os::FileLock lock, Options options)
+Assembly::Assembly(runtime::AsioLoop& loop, os::Poller& poller, os::FileLock lock,
+                   std::unique_ptr<Foundation> foundation, Options options)
     : loop_(loop),
       poller_(poller),
       lock_(std::move(lock)),
       options_(std::move(options)),
-      owner_(security::owner_principal(options_.settings.gateway.user_id)),
+      owner_(security::owner_principal(foundation->settings().gateway.user_id)),
       started_at_(loop.clock().now()),
+      foundation_(std::move(foundation)),
+      tasks_(loop),
       ids_(loop.clock()),
-      pool_(loop, kPoolThreads),
       http_(net::make_curl_client(loop)),
       workspaces_(options_.paths.workspaces),
-      hooks_(loop) {}
+      uploads_(foundation_->pool(), workspaces_),
+      hooks_(loop),
+      vault_(options_.paths.home, settings().secrets.master_key, foundation_->pool(), loop.clock()) {}
 
 Assembly::~Assembly() = default;
 
 Result<std::unique_ptr<Assembly>> Assembly::create(runtime::AsioLoop& loop, os::Poller& poller,
-                                                   os::FileLock lock, Options options) {
-  std::unique_ptr<Assembly> made(new Assembly(loop, poller, std::move(lock), std::move(options)));
+                                                   os::FileLock lock, std::unique_ptr<Foundation> foundation,
+                                                   Options options) {
+  if (foundation->refused()) {
+    Error why = *foundation->refused();
+    why.message += "; `chela config reset KEY` forgets a stored setting";
+    return fail(std::move(why));
+  }
+  std::unique_ptr<Assembly> made(
+      new Assembly(loop, poller, std::move(lock), std::move(foundation), std::move(options)));
   if (Result<> built = made->build(); !built) return fail(built.error());
   return made;
 }
 
 Result<> Assembly::build() {
-  for (const auto step : {&Assembly::open_store, &Assembly::make_models, &Assembly::make_tools,
-                          &Assembly::make_engine, &Assembly::make_front}) {
+  for (const auto step :
+       {&Assembly::open_memory, &Assembly::make_models, &Assembly::make_tools, &Assembly::make_engine,
+        &Assembly::make_front, &Assembly::make_bus, &Assembly::follow_settings}) {
     if (Result<> done = (this->*step)(); !done) return done;
   }
   return {};
 }
 
-Result<> Assembly::open_store() {
-  Result<std::unique_ptr<store::sqlite::Database>> opened =
-      options_.storage == Storage::kMemory
-          ? store::sqlite::Database::open_in_memory(loop_)
-          : store::sqlite::Database::open(options_.paths.database, loop_, pool_);
-  if (!opened) return fail(opened.error());
-  database_ = std::move(*opened);
-  memory_ = std::make_unique<memory::Workspace>(database_->memory(), ids_, loop_.clock());
-  knowledge_ = std::make_unique<WorkspaceKnowledge>(*memory_);
+Result<> Assembly::open_memory() {
+  // Whoever needs a secret hears it again; everybody else can go on without.
+  if (const Result<> good = vault_.file().check(); !good) {
+    log::error("security", "the vault cannot be used", {{"error", good.error().message}});
+  }
+  memory_ = std::make_unique<memory::Workspace>(foundation_->database().memory(), ids_, loop_.clock());
+  own_knowledge_ = std::make_unique<WorkspaceKnowledge>(*memory_);
+  knowledge_ = std::make_unique<BusKnowledge>(*own_knowledge_);
   return {};
 }
 
 Result<> Assembly::make_models() {
-  const Result<std::string> text = os::read_file(options_.share + "/models/catalog.json", kMaxCatalogBytes);
-  if (!text) return fail(text.error());
-  Result<llm::Catalog> catalog = llm::Catalog::parse(*text);
+  Result<llm::Catalog> catalog = read_catalog(options_.share);
   if (!catalog) return fail(catalog.error());
   llm::LocalPaths paths{.infer_program = llm::local::beside_this_program("chela-infer"),
                         .models_dir = options_.paths.models,
                         .socket = options_.paths.infer_socket};
-  Result<std::unique_ptr<llm::Backends>> backends = llm::Backends::create(
-      options_.settings.llm, options_.settings.infer, std::move(*catalog), std::move(paths),
-      {.loop = loop_, .poller = poller_, .http = *http_, .ids = ids_});
+  Result<std::unique_ptr<llm::Backends>> backends =
+      llm::Backends::create(settings().llm, settings().infer, std::move(*catalog), std::move(paths),
+                            {.loop = loop_, .poller = poller_, .http = *http_, .ids = ids_});
   if (!backends) return fail(backends.error());
   backends_ = std::move(*backends);
   return {};
@@ -99,88 +123,193 @@ Result<> Assembly::make_models() {
 
 Result<> Assembly::make_tools() {
   const tools::BuiltinParts parts{.clock = loop_.clock(),
-                                  .pool = pool_,
+                                  .pool = foundation_->pool(),
                                   .workspaces = workspaces_,
-                                  .protected_files = memory::identity_names()};
+                                  .protected_files = memory::identity_names(),
+                                  .vault = vault_};
   if (Result<> added = tools::add_builtin_tools(tools_, parts); !added) return added;
   if (Result<> added = memory::add_memory_tools(tools_, *memory_); !added) return added;
-  tool_runner_ = std::make_unique<tools::Runner>(
-      loop_, tools_, hooks_,
-      tools::RunnerOptions{.timeout = options_.settings.tools.timeout,
-                           .max_result_bytes = kMaxToolResultBytes,
-                           .auto_approve = options_.settings.agent.auto_approve_tools});
+  tool_runner_ = std::make_unique<tools::Runner>(loop_, tools_, hooks_, runner_options(settings()));
   return {};
 }
 
 Result<> Assembly::make_engine() {
-  Result<std::vector<agent::AgentSpec>> agents = load_agent_specs(options_.paths.agents, options_.settings);
+  Result<std::vector<agent::AgentSpec>> agents = load_agent_specs(options_.paths.agents, settings());
   if (!agents) return fail(agents.error());
-  const config::Settings& settings = options_.settings;
   const auto choose_model = [this](const agent::AgentSpec& agent) -> Result<agent::ModelChoice> {
     const std::string model = agent.model.empty() ? backends_->default_model() : agent.model;
-    const std::int64_t known = backends_->info(model).context_tokens;
-    return agent::ModelChoice{.provider = &backends_->provider_for(model),
+    const llm::ModelInfo info = backends_->info(model);
+    const std::int64_t known = info.context_tokens;
+    return agent::ModelChoice{.provider = &provider_for(model),
                               .model = model,
-                              .context_tokens = known > 0 ? known : options_.settings.agent.context_tokens};
+                              .context_tokens = known > 0 ? known : settings().agent.context_tokens,
+                              .sees_images = info.sees_images,
+                              .prompt = info.prompt};
   };
-  engine_ = agent::make_engine(
-      {.loop = loop_,
-       .ids = ids_,
-       .log = database_->turn_log(),
-       .blobs = database_->blobs(),
-       .settings_store = database_->settings(),
-       .tools = tools_,
-       .tool_runner = *tool_runner_,
-       .hooks = hooks_,
-       .metrics = metrics_,
-       .knowledge = *knowledge_,
-       .choose_model = choose_model,
-       .agents = std::move(*agents),
-       .settings = {.max_iterations = settings.agent.max_tool_iterations,
-                    .busy = settings.agent.busy == config::WhenBusy::kQueue ? agent::WhenBusy::kQueue
-                                                                            : agent::WhenBusy::kSteer,
-                    .max_message_bytes = settings.limits.message_bytes,
-                    .max_subscribers = settings.limits.event_subscribers}});
+  engine_ = agent::make_engine({.loop = loop_,
+                                .ids = ids_,
+                                .log = foundation_->database().turn_log(),
+                                .blobs = foundation_->database().blobs(),
+                                .settings_store = foundation_->database().settings(),
+                                .tools = tools_,
+                                .tool_runner = *tool_runner_,
+                                .hooks = hooks_,
+                                .metrics = metrics_,
+                                .knowledge = *knowledge_,
+                                .uploads = uploads_,
+                                .vault = vault_,
+                                .choose_model = choose_model,
+                                .agents = std::move(*agents),
+                                .settings = engine_settings(settings()),
+                                .version = CHELA_VERSION});
   return {};
 }
 
 Result<> Assembly::make_front() {
-  const config::Settings& settings = options_.settings;
-  tokens_ = std::make_unique<security::TokenService>(database_->tokens(), loop_.clock());
+  tokens_ = std::make_unique<security::TokenService>(foundation_->database().tokens(), loop_.clock());
   services_ = {.loop = &loop_,
                .ids = &ids_,
                .engine = engine_.get(),
                .memory = memory_.get(),
                .tokens = tokens_.get(),
+               .vault = &vault_,
                .tools = &tools_,
+               .settings = &foundation_->service(),
                .provider_for = [this](std::string_view model) -> llm::Provider& {
-                 return model.empty() ? backends_->default_provider() : backends_->provider_for(model);
+                 return provider_for(model.empty() ? backends_->default_model() : std::string(model));
                },
-               .models = {.backend = std::string(backend_name(settings.llm.backend)),
-                          .model = backends_->default_model()},
+               .models =
+                   [this] {
+                     return api::ModelSettings{.backend = std::string(backend_name(settings().llm.backend)),
+                                               .model = backends_->default_model()};
+                   },
+               .price = [this](std::string_view model) { return backends_->info(model).price; },
                .status = [this] { return status(); },
+               .call_function =
+                   [this](op::CallContext context, std::string id, json::Value data) {
+                     return call_function(std::move(context), std::move(id), std::move(data));
+                   },
                .ready = [this] { return ready_; }};
   if (Result<> added = api::add_operations(operations_, services_); !added) return added;
   if (options_.front == Front::kNone) return {};
   Result<std::string> token =
-      security::ensure_gateway_token(options_.paths.home, settings.gateway.auth_token);
+      security::ensure_gateway_token(options_.paths.home, settings().gateway.auth_token);
   if (!token) return fail(token.error());
   gateway_token_ = std::move(*token);
-  authenticator_ =
-      std::make_unique<security::Authenticator>(*tokens_, gateway_token_, settings.gateway.user_id);
+  failed_logins_ = std::make_unique<security::FailedLogins>(
+      loop_.clock(), security::FailedLogins::Limits{.failures = settings().limits.failed_logins});
+  authenticator_ = std::make_unique<security::Authenticator>(*tokens_, *failed_logins_, gateway_token_,
+                                                             settings().gateway.user_id);
   using Tcp = gateway::GatewayOptions::Tcp;
-  gateway::GatewayOptions options{.host = settings.gateway.host,
-                                  .port = settings.gateway.port,
+  gateway::GatewayOptions options{.host = settings().gateway.host,
+                                  .port = settings().gateway.port,
                                   .tcp = options_.front == Front::kSocketAndTcp ? Tcp::kListen : Tcp::kOff,
                                   .socket = options_.paths.socket,
-                                  .body_bytes = settings.limits.body_bytes,
-                                  .v1_body_bytes = settings.limits.v1_body_bytes,
-                                  .header_bytes = settings.limits.header_bytes,
-                                  .connections = settings.limits.connections,
-                                  .version = CHELA_VERSION};
+                                  .body_bytes = settings().limits.body_bytes,
+                                  .v1_body_bytes = settings().limits.v1_body_bytes,
+                                  .header_bytes = settings().limits.header_bytes,
+                                  .header_timeout = settings().limits.header_timeout,
+                                  .connections = settings().limits.connections,
+                                  .measure = [this] {
+                                    if (bus_) bus_->measure();
+                                  }};
   gateway_ = std::make_unique<gateway::Gateway>(loop_, operations_, *authenticator_, owner_, metrics_,
                                                 std::move(options));
   return {};
+}
+
+// A model, or the worker that answers in its place.
+llm::Provider& Assembly::provider_for(std::string_view model) {
+  llm::Provider& own = backends_->provider_for(model);
+  if (!bus_) return own;
+  std::unique_ptr<llm::BusProvider>& before = bus_providers_[&own];
+  if (!before) before = std::make_unique<llm::BusProvider>(own, bus_->bus(), owner_);
+  return *before;
+}
+
+// Workers connect where clients of the gateway may; a process without TCP has no bus.
+Result<> Assembly::make_bus() {
+  const config::BusSettings& wanted = settings().bus;
+  if (options_.front != Front::kSocketAndTcp || !wanted.enabled) return {};
+  const auto authenticate = [this](bus::Visitor visitor) { return bus_login(std::move(visitor)); };
+  bus_ = std::make_unique<BusHost>(
+      BusHost::Parts{
+          .loop = loop_,
+          .poller = poller_,
+          .pool = foundation_->pool(),
+          .ids = ids_,
+          .metrics = metrics_,
+          .http = *http_,
+          .restore_rights = [this](op::Principal principal) { return restore_rights(std::move(principal)); }},
+      BusHost::Options{.call_timeout = wanted.call_timeout,
+                       .authenticate = authenticate,
+                       .directory = options_.paths.bus,
+                       .advice = "choose another bus.port, or bus.enabled = false"});
+  if (Result<> added = bus::add_operation_functions(bus_->bus(), operations_); !added) return added;
+  detour_ = std::make_unique<bus::OperationDetour>(bus_->bus());
+  operations_.set_detour(*detour_);
+  knowledge_->use(bus_->bus());
+  embedder_ = std::make_unique<memory::BusEmbedder>(bus_->bus());
+  memory_->use(*embedder_);
+  worker_tools_ = std::make_unique<tools::WorkerTools>(bus_->bus(), tools_);
+  tools_.add_source(*worker_tools_, std::string(tools::kWorkerToolGroup));
+  bus_->add_listener({.host = wanted.host, .port = wanted.port, .authenticate = authenticate});
+  return bus_->load(bus_modules(), modules_of_run(wanted));
+}
+
+Task<Result<json::Value>> Assembly::call_function(op::CallContext context, std::string id, json::Value data) {
+  if (!bus_) co_return fail(Code::kUnavailable, "this engine runs without the bus (bus.enabled)");
+  co_return co_await bus_->bus().call(std::move(context), std::move(id), std::move(data));
+}
+
+Task<Result<bus::Admission>> Assembly::bus_login(bus::Visitor visitor) {
+  Result<op::Principal> caller =
+      co_await authenticator_->login(std::move(visitor.token), std::move(visitor.peer));
+  if (!caller) co_return fail(caller.error());
+  Result<bus::Rights> rights = co_await restore_rights(std::move(*caller));
+  if (!rights) co_return fail(rights.error());
+  co_return bus::Admission{.rights = std::move(*rights)};
+}
+
+// What holds until the token behind the principal ends.
+Task<Result<bus::Rights>> Assembly::restore_rights(op::Principal principal) {
+  Result<std::shared_ptr<const security::TokenLease>> lease =
+      co_await authenticator_->watch(loop_, principal);
+  if (!lease) co_return fail(lease.error());
+  const std::stop_token ended = (*lease)->ended();
+  co_return bus::Rights{.principal = std::move(principal), .ended = ended, .lease = std::move(*lease)};
+}
+
+// What counts at once, and who is told.
+Result<> Assembly::follow_settings() {
+  config::Live& live = foundation_->live();
+  live.subscribe({"log.level"}, [](const config::Settings& now) {
+    if (const Result<> set = log::set_level(now.log.level); !set)
+      log::error("app", "the level of the log cannot be changed", {{"error", set.error().message}});
+  });
+  live.subscribe({"agent.auto_approve_tools", "tools.timeout"},
+                 [this](const config::Settings& now) { tool_runner_->configure(runner_options(now)); });
+  live.subscribe({"agent.busy", "agent.max_tool_iterations", "limits.event_subscribers", "limits.message"},
+                 [this](const config::Settings& now) { engine_->configure(engine_settings(now)); });
+  live.subscribe({"llm.model", "ollama.model", "openai.model"},
+                 [this](const config::Settings& now) { backends_->set_default_model(now.llm.model); });
+  if (const auto unheard = live.unheard(); !unheard.empty())
+    return fail(Code::kInternal, "nothing follows the setting {}", unheard.front());
+  // The log was opened before the table could be read.
+  return log::set_level(settings().log.level);
+}
+
+void Assembly::reload() { tasks_.spawn(reload_configuration()); }
+
+Task<> Assembly::reload_configuration() {
+  if (const Result<> done = co_await foundation_->service().reload(); !done) {
+    log::error("config", "the configuration stays as it is", {{"error", done.error().message}});
+    co_return;
+  }
+  size_t waiting = 0;
+  for (const config::Key& key : config::keys())
+    waiting += foundation_->live().waits_for_restart(key.name) ? 1 : 0;
+  log::info("config", "read again", {{"waiting_for_restart", waiting}});
 }
 
 api::Status Assembly::status() const {
@@ -191,13 +320,15 @@ api::Status Assembly::status() const {
     if (gateway_->port() != 0) now.ports["gateway"] = gateway_->port();
     now.connections = gateway_->connections();
     now.event_streams = gateway_->event_streams();
+    now.sockets = gateway_->sockets();
   }
+  if (bus_) now.ports.merge(bus_->ports());
   return now;
 }
 
 std::string Assembly::address() const {
   if (!gateway_ || gateway_->port() == 0) return {};
-  const std::string& host = options_.settings.gateway.host;
+  const std::string& host = settings().gateway.host;
   const bool ipv6 = host.find(':') != std::string::npos;
   return fmt::format("http://{}:{}", ipv6 ? "[" + host + "]" : host, gateway_->port());
 }
@@ -205,8 +336,8 @@ std::string Assembly::address() const {
 // Files that a person put into the workspace's root become documents.
 Task<> Assembly::import_identity() {
   const Scope scope = owner_.scope();
-  const memory::ImportReport report =
-      co_await memory::import_identity_files(*memory_, pool_, scope, workspaces_.folder_of(scope));
+  const memory::ImportReport report = co_await memory::import_identity_files(
+      *memory_, foundation_->pool(), scope, workspaces_.folder_of(scope));
   for (const std::string& each : report.imported)
     log::info("memory", "imported an identity file", {{"file", each}});
   for (const std::string& each : report.problems) log::warn("memory", each);
@@ -221,14 +352,24 @@ Result<> Assembly::announce() {
                                                         .ports = now.ports});
 }
 
+// The manager's loss is not ours: a service that cannot say that it runs still runs.
+void Assembly::notify(std::string_view state) const {
+  if (const Result<> told = os::notify_manager(options_.notify_socket, state); !told)
+    log::warn("app", "the service manager could not be told", {{"error", told.error().message}});
+}
+
 Task<Result<>> Assembly::start() {
   co_await import_identity();
   if (Result<> recovered = co_await engine_->recover(); !recovered) co_return recovered;
   if (gateway_) {
     if (Result<> listening = gateway_->listen(); !listening) co_return listening;
+    if (bus_) {
+      if (Result<> started = co_await bus_->start(); !started) co_return started;
+    }
     if (Result<> told = announce(); !told) co_return told;
   }
   ready_ = true;
+  notify(fmt::format("READY=1\nMAINPID={}\nSTATUS=Serving {}", ::getpid(), address()));
   log::info("app", "ready", {{"version", CHELA_VERSION}, {"pid", ::getpid()}, {"address", address()}});
   co_return Result<>{};
 }
@@ -236,7 +377,10 @@ Task<Result<>> Assembly::start() {
 Task<> Assembly::stop() {
   if (gateway_ && ready_) std::remove(options_.paths.engine_file.c_str());
   ready_ = false;
+  notify("STOPPING=1");
+  co_await tasks_.join();
   co_await engine_->stop();
+  if (bus_) co_await bus_->stop();
   if (gateway_) co_await gateway_->stop(kFrontGrace);
   co_await backends_->stop();
   co_await tool_runner_->close();

@@ -5,13 +5,20 @@
 
 #include "agent/engine.h"
 #include "api/services.h"
+#include "app/bus_host.h"
+#include "app/bus_knowledge.h"
 #include "app/engine_file.h"
+#include "app/foundation.h"
 #include "app/knowledge.h"
 #include "app/paths.h"
+#include "app/uploads.h"
+#include "bus/operation_detour.h"
 #include "config/config.h"
 #include "gateway/gateway.h"
 #include "hooks/hooks.h"
 #include "llm/backends/backends.h"
+#include "llm/bus/bus_provider.h"
+#include "memory/bus/bus_embedder.h"
 #include "memory/workspace.h"
 #include "net/http_client.h"
 #include "obs/metrics.h"
@@ -20,10 +27,11 @@
 #include "os/poller.h"
 #include "runtime/asio_loop.h"
 #include "runtime/id_source.h"
-#include "runtime/pool.h"
+#include "runtime/task_group.h"
 #include "security/authenticator.h"
-#include "store/sqlite/database.h"
+#include "security/file_vault.h"
 #include "tools/builtin/workspaces.h"
+#include "tools/bus/worker_tools.h"
 #include "tools/registry.h"
 #include "tools/runner.h"
 
@@ -33,25 +41,27 @@ namespace chela::app {
 // Its owner awaits start(), and stop() before it goes.
 class Assembly {
  public:
-  enum class Storage { kFile, kMemory };
   enum class Front { kNone, kSocket, kSocketAndTcp };
   struct Options {
     Paths paths;
-    config::Settings settings;
-    std::string share;  // folder of the data that comes with the program
-    Storage storage = Storage::kFile;
+    std::string share;               // folder of the data that comes with the program
+    std::string notify_socket = {};  // of the service manager, "" when there is none
     Front front = Front::kNone;
   };
 
   // Blocks. The lock says that this process may use the home.
   static Result<std::unique_ptr<Assembly>> create(runtime::AsioLoop& loop, os::Poller& poller,
-                                                  os::FileLock lock, Options options);
+                                                  os::FileLock lock, std::unique_ptr<Foundation> foundation,
+                                                  Options options);
   ~Assembly();
 
   // Takes up what a crash left open, then listens, then tells others where (engine.json).
   Task<Result<>> start();
   // Ends everything within a few seconds; what a turn had left to do it does at the next start.
   Task<> stop();
+
+  // Reads the configuration again, in the background; what it says goes to the log.
+  void reload();
 
   const op::Registry& operations() const { return operations_; }
   const op::Principal& owner() const { return owner_; }
@@ -61,15 +71,25 @@ class Assembly {
   const std::string& gateway_token() const { return gateway_token_; }
 
  private:
-  Assembly(runtime::AsioLoop& loop, os::Poller& poller, os::FileLock lock, Options options);
+  Assembly(runtime::AsioLoop& loop, os::Poller& poller, os::FileLock lock,
+           std::unique_ptr<Foundation> foundation, Options options);
+  const config::Settings& settings() const { return foundation_->settings(); }
   Result<> build();
-  Result<> open_store();
+  Result<> open_memory();
   Result<> make_models();
   Result<> make_tools();
   Result<> make_engine();
   Result<> make_front();
+  Result<> make_bus();
+  Result<> follow_settings();
+  Task<> reload_configuration();
   Result<> announce();
   Task<> import_identity();
+  llm::Provider& provider_for(std::string_view model);
+  void notify(std::string_view state) const;
+  Task<Result<json::Value>> call_function(op::CallContext context, std::string id, json::Value data);
+  Task<Result<bus::Admission>> bus_login(bus::Visitor visitor);
+  Task<Result<bus::Rights>> restore_rights(op::Principal principal);
   api::Status status() const;
 
   runtime::AsioLoop& loop_;
@@ -80,25 +100,34 @@ class Assembly {
   UnixMs started_at_;
   bool ready_ = false;
 
+  const std::unique_ptr<Foundation> foundation_;
+  runtime::TaskGroup tasks_;
   runtime::RandomIdSource ids_;
-  runtime::Pool pool_;
   obs::Metrics metrics_;
   std::unique_ptr<net::HttpClient> http_;
-  std::unique_ptr<store::sqlite::Database> database_;
   std::unique_ptr<memory::Workspace> memory_;
-  std::unique_ptr<WorkspaceKnowledge> knowledge_;
+  std::unique_ptr<WorkspaceKnowledge> own_knowledge_;
+  std::unique_ptr<BusKnowledge> knowledge_;
   tools::Workspaces workspaces_;
+  WorkspaceUploads uploads_;
   hooks::Chain hooks_;
   tools::Registry tools_;
   std::unique_ptr<tools::Runner> tool_runner_;
   std::unique_ptr<llm::Backends> backends_;
   std::unique_ptr<agent::Engine> engine_;
+  security::FileVault vault_;
   std::unique_ptr<security::TokenService> tokens_;
   std::string gateway_token_;
+  std::unique_ptr<security::FailedLogins> failed_logins_;  // of gateway and bus together
   std::unique_ptr<security::Authenticator> authenticator_;
   api::Services services_;
   op::Registry operations_;
   std::unique_ptr<gateway::Gateway> gateway_;
+  std::unique_ptr<BusHost> bus_;
+  std::unique_ptr<bus::OperationDetour> detour_;
+  std::unique_ptr<memory::BusEmbedder> embedder_;
+  std::unique_ptr<tools::WorkerTools> worker_tools_;
+  std::map<llm::Provider*, std::unique_ptr<llm::BusProvider>> bus_providers_;  // by what they stand before
 };
 
 }  // namespace chela::app

@@ -22,6 +22,12 @@ std::string EngineFile::text() const {
   return out;
 }
 
+std::string address_of(const std::string& host, int port) {
+  const std::string reached = host == "0.0.0.0" ? "127.0.0.1" : host == "::" ? "::1" : host;
+  const bool ipv6 = reached.find(':') != std::string::npos;
+  return fmt::format("http://{}:{}", ipv6 ? "[" + reached + "]" : reached, port);
+}
+
 Result<> write_engine_file(const std::string& path, const EngineFile& file) {
   json::Value ports = json::Value::object();
   for (const auto& [name, port] : file.ports) ports.set(name, port);

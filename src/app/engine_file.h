@@ -26,4 +26,7 @@ Result<> write_engine_file(const std::string& path, const EngineFile& file);
 // kNotFound when there is none, kInvalidArgument when it is not readable.
 Result<EngineFile> read_engine_file(const std::string& path);
 
+// "http://127.0.0.1:3000": where a program of this machine reaches what listens there; all addresses are reached by the loopback one.
+std::string address_of(const std::string& host, int port);
+
 }  // namespace chela::app

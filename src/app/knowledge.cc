@@ -1,6 +1,5 @@
 #include "app/knowledge.h"
 
-#include "memory/identity.h"
 #include "memory/recall.h"
 #include "obs/log.h"
 
@@ -9,8 +8,7 @@ namespace chela::app {
 // A turn goes on without what cannot be read: the log says so.
 Task<std::vector<std::pair<std::string, std::string>>> WorkspaceKnowledge::identity(Scope scope) {
   std::vector<std::pair<std::string, std::string>> sections;
-  Result<std::vector<memory::IdentitySection>> found =
-      co_await memory::identity_sections(workspace_, std::move(scope));
+  Result<std::vector<memory::IdentitySection>> found = co_await identity_.sections(std::move(scope));
   if (!found) {
     log::warn("memory", "the identity documents cannot be read", {{"error", found.error().text()}});
     co_return sections;

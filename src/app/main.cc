@@ -1,6 +1,9 @@
 #include <variant>
 
+#include "app/bus_program.h"
+#include "app/inspect.h"
 #include "app/program.h"
+#include "cli/completion.h"
 
 int main(int argc, char** argv) {
   using namespace chela;
@@ -16,6 +19,15 @@ int main(int argc, char** argv) {
     output.line("chela " CHELA_VERSION);
     return 0;
   }
+  if (const auto* completion = std::get_if<cli::CompletionCommand>(&line.command)) {
+    output.out(cli::completion_script(completion->shell));
+    return 0;
+  }
+  if (auto* engine = std::get_if<cli::EngineCommand>(&line.command)) {
+    app::BusProgram program(std::move(*engine), output);
+    return program.run();
+  }
+  if (std::holds_alternative<cli::InspectCommand>(line.command)) return app::inspect_tool_calls(0, output);
   app::Program program(std::move(line), output);
   return program.run();
 }

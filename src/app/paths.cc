@@ -39,6 +39,8 @@ Result<Paths> paths_for(const std::string& flag, const std::map<std::string, std
                .agents = home / "agents",
                .workspaces = home / "workspace",
                .logs = home / "logs",
+               .bus = home / "bus",
+               .history = home / "history",
                .run = run,
                .lock = run / "engine.lock",
                .socket = run / "chela.sock",

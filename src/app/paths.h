@@ -16,6 +16,8 @@ struct Paths {
   std::string agents;
   std::string workspaces;
   std::string logs;
+  std::string bus;      // what modules of the bus keep
+  std::string history;  // what was typed
   std::string run;
   std::string lock;
   std::string socket;

@@ -6,19 +6,23 @@
 #include <filesystem>
 
 #include "api/operations.h"
+#include "app/agents.h"
 #include "app/configuration.h"
-#include "cli/chat.h"
 #include "cli/commands.h"
-#include "cli/config_text.h"
+#include "cli/completion.h"
 #include "cli/local_client.h"
 #include "cli/remote_client.h"
-#include "llm/local/pull.h"
+#include "cli/thread_list.h"
+#include "config/file_template.h"
 #include "net/curl_client.h"
 #include "obs/log.h"
 #include "os/environment.h"
 #include "os/file.h"
 #include "runtime/sleep.h"
 #include "runtime/task_group.h"
+#include "security/authenticator.h"
+#include "tui/glyphs.h"
+#include "tui/terminal.h"
 
 namespace chela::app {
 namespace {
@@ -26,20 +30,40 @@ namespace {
 // How long a command waits for an engine that is just starting or stopping.
 constexpr auto kHomeWait = std::chrono::seconds(10);
 constexpr auto kHomePoll = std::chrono::milliseconds(50);
-// After this the process ends whatever still hangs; children die with it.
-constexpr auto kStopLimit = std::chrono::seconds(10);
-constexpr std::string_view kLocalModel = "local/small";
-constexpr size_t kMaxCatalogBytes = 4 * 1024 * 1024;
+constexpr mode_t kConfigMode = 0600;
+
+// Where systemd wants to hear of this process; "" when it did not start it.
+std::string notify_socket(const std::map<std::string, std::string>& environment) {
+  const auto found = environment.find("NOTIFY_SOCKET");
+  return found == environment.end() ? "" : found->second;
+}
 
 bool is_terminal(int fd) { return ::isatty(fd) == 1; }
+
+// Commands of the vault and of settings, and the wizard, work while the configuration waits for what they put there.
+bool mends_configuration(const cli::CommandLine& line) {
+  const auto* command = std::get_if<cli::OperationCommand>(&line.command);
+  return std::holds_alternative<cli::OnboardCommand>(line.command) ||
+         std::holds_alternative<cli::SecretCommand>(line.command) ||
+         (command &&
+          (command->operation.starts_with("vault::") || command->operation.starts_with("setting::")));
+}
+
+// Commands that need no configuration and touch nothing in the home.
+bool looks_only(const cli::CommandLine& line) {
+  return std::holds_alternative<cli::DoctorCommand>(line.command) ||
+         std::holds_alternative<cli::StatusCommand>(line.command) ||
+         std::holds_alternative<cli::ServiceCommand>(line.command);
+}
 
 }  // namespace
 
 int Program::run() {
-  if (const Result<> prepared = prepare(); !prepared) return cli::report_error(prepared.error(), output_);
-  if (const auto* config = std::get_if<cli::ConfigCommand>(&line_.command)) return show_config(config->key);
+  const Result<> prepared = prepare();
+  if (!prepared && !completing()) return cli::report_error(prepared.error(), output_);
+  if (const auto* file = std::get_if<cli::ConfigFileCommand>(&line_.command)) return config_file(*file);
   // Signals first: every thread that starts from here on leaves them to the watch.
-  const std::vector<int> signals{SIGINT, SIGTERM};
+  const std::vector<int> signals{SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGCONT};
   os::block_signals(signals);
   std::signal(SIGPIPE, SIG_IGN);
   Result<std::unique_ptr<os::Poller>> poller = os::Poller::create(loop_);
@@ -59,13 +83,32 @@ Result<> Program::prepare() {
   Result<Paths> paths = paths_for(line_.home, environment_);
   if (!paths) return fail(paths.error());
   paths_ = std::move(*paths);
-  Result<config::Config> config = load_configuration(paths_, line_.settings, environment_);
-  if (!config) return fail(config.error());
-  config_ = std::move(*config);
-  hide_secrets(*config_);
-  if (std::holds_alternative<cli::ConfigCommand>(line_.command)) return {};
+  if (std::holds_alternative<cli::ConfigFileCommand>(line_.command)) return {};
+  Result<config::Sources> sources =
+      read_sources(paths_, line_.settings, environment_,
+                   mends_configuration(line_) ? MissingSecrets::kLeaveOut : MissingSecrets::kFail);
+  Result<config::Config> config =
+      sources ? config::Config::load(*sources) : Result<config::Config>(fail(sources.error()));
+  if (config) {
+    sources_ = std::move(*sources);
+    config_ = std::move(*config);
+    hide_secrets(*config_);
+    apply_to_run();
+  } else if (looks_only(line_)) {
+    load_error_ = config.error();
+    os::scrub_environment(config::Config::secret_variables());
+  } else {
+    return fail(config.error());
+  }
+  if (looks_only(line_) || completing()) return {};
   if (Result<> made = make_folders(paths_); !made) return made;
   return start_log();
+}
+
+// What `chela run` does where the command line leaves it open.
+void Program::apply_to_run() {
+  auto* run = std::get_if<cli::RunCommand>(&line_.command);
+  if (run && !run->message && !run->cli_only && !config_->settings().cli.enabled) run->headless = true;
 }
 
 Result<> Program::start_log() const {
@@ -74,15 +117,20 @@ Result<> Program::start_log() const {
   if (!file.empty() && file.is_relative()) file = std::filesystem::path(paths_.home) / file;
   const auto* run = std::get_if<cli::RunCommand>(&line_.command);
   log::Options options{.file = file.string(), .file_level = settings.level};
-  if (is_terminal(STDERR_FILENO))
+  if (is_terminal(STDERR_FILENO) && !uses_screen())
     options.terminal_level = run && run->headless ? log::Level::kInfo : log::Level::kWarn;
   return log::start(options);
 }
 
 void Program::on_signal(int number) {
-  if (number == SIGINT && on_interrupt_) {
+  if (number == SIGWINCH || number == SIGCONT) {
+    if (on_screen_) on_screen_(number);
+  } else if (number == SIGINT && on_interrupt_) {
     on_interrupt_();
+  } else if (number == SIGHUP && on_hangup_) {
+    on_hangup_();
   } else if (leaving_.stop_requested()) {
+    tui::restore_terminal();
     ::_exit(exit_code(Code::kCancelled));  // asked twice: now
   } else {
     leaving_.request_stop();
@@ -90,20 +138,49 @@ void Program::on_signal(int number) {
   }
 }
 
-int Program::show_config(const std::string& key) const {
-  const Result<std::string> text = cli::config_text(*config_, key);
-  if (!text) return cli::report_error(text.error(), output_);
-  output_.out(*text);
+int Program::config_file(const cli::ConfigFileCommand& command) const {
+  if (command.action == cli::ConfigFileCommand::Action::kPath) {
+    output_.line(paths_.config);
+    return 0;
+  }
+  const std::string path = command.output.empty() ? paths_.config : command.output;
+  if (command.replace == cli::ConfigFileCommand::Replace::kNo && std::filesystem::exists(path)) {
+    return cli::report_error(Error{.code = Code::kConflict,
+                                   .message = fmt::format("{} is there already; --force replaces it", path)},
+                             output_);
+  }
+  if (command.output.empty()) {
+    if (const Result<> made = make_folders(paths_); !made) return cli::report_error(made.error(), output_);
+  }
+  if (const Result<> written = os::write_file_atomic(path, config::file_template(), kConfigMode); !written)
+    return cli::report_error(written.error(), output_);
+  output_.line(path);
   return 0;
 }
 
 Task<int> Program::dispatch() {
+  if (const auto* command = std::get_if<cli::SecretCommand>(&line_.command))
+    co_return co_await keep_secret(*command);
   if (const auto* command = std::get_if<cli::OperationCommand>(&line_.command)) {
+    if (command->operation.starts_with("vault::")) co_return co_await with_vault(*command);
+    if (command->operation.starts_with("setting::")) co_return co_await with_settings(*command);
     const auto use = [this, command](cli::Client& client, const op::Registry& registry) {
       return cli::run_operation(client, registry, *command, output_, leaving_.get_token());
     };
-    co_return co_await with_client(use, Assembly::Storage::kFile);
+    co_return co_await with_client(use, Foundation::Storage::kFile, Fetch::kNo);
   }
+  if (const auto* command = std::get_if<cli::BusCommand>(&line_.command))
+    co_return co_await call_function(*command);
+  if (const auto* command = std::get_if<cli::CompleteCommand>(&line_.command))
+    co_return co_await complete(command->words);
+  if (const auto* command = std::get_if<cli::DoctorCommand>(&line_.command))
+    co_return co_await doctor(*command);
+  if (const auto* command = std::get_if<cli::StatusCommand>(&line_.command))
+    co_return co_await show_status(*command);
+  if (const auto* command = std::get_if<cli::OnboardCommand>(&line_.command))
+    co_return co_await onboard(*command);
+  if (const auto* command = std::get_if<cli::ServiceCommand>(&line_.command))
+    co_return co_await service(*command);
   if (const auto* command = std::get_if<cli::PullCommand>(&line_.command))
     co_return co_await pull(command->model);
   co_return co_await run_engine(std::get<cli::RunCommand>(line_.command));
@@ -133,16 +210,23 @@ Task<Result<Program::Home>> Program::take_home() {
   }
 }
 
-Result<std::unique_ptr<Assembly>> Program::assemble(os::FileLock lock, Assembly::Storage storage,
+Task<Result<std::unique_ptr<Foundation>>> Program::found(Foundation::Storage storage) {
+  co_return co_await Foundation::open(loop_, {.paths = paths_,
+                                              .sources = sources_,
+                                              .user = config_->settings().gateway.user_id,
+                                              .storage = storage});
+}
+
+Result<std::unique_ptr<Assembly>> Program::assemble(os::FileLock lock, std::unique_ptr<Foundation> foundation,
                                                     Assembly::Front front) {
   Result<std::string> share = share_folder(environment_);
   if (!share) return fail(share.error());
-  return Assembly::create(loop_, *poller_, std::move(lock),
-                          {.paths = paths_,
-                           .settings = config_->settings(),
-                           .share = std::move(*share),
-                           .storage = storage,
-                           .front = front});
+  return Assembly::create(
+      loop_, *poller_, std::move(lock), std::move(foundation),
+      {.paths = paths_,
+       .share = std::move(*share),
+       .notify_socket = front == Assembly::Front::kNone ? "" : notify_socket(environment_),
+       .front = front});
 }
 
 // --- Commands that use an engine
@@ -162,12 +246,15 @@ Task<int> Program::use_running(const EngineFile& running,
 
 // The engine that runs, or one of this process without listeners, for the time of the command.
 Task<int> Program::with_client(std::function<Task<int>(cli::Client&, const op::Registry&)> use,
-                               Assembly::Storage storage) {
+                               Foundation::Storage storage, Fetch fetch) {
   Result<Home> home = co_await take_home();
   if (!home) co_return cli::report_error(home.error(), output_);
   if (home->running) co_return co_await use_running(*home->running, std::move(use));
+  Result<std::unique_ptr<Foundation>> foundation = co_await found(storage);
+  if (!foundation) co_return cli::report_error(foundation.error(), output_);
+  if (fetch == Fetch::kYes) co_await fetch_missing_models((*foundation)->settings().llm.backend);
   Result<std::unique_ptr<Assembly>> engine =
-      assemble(std::move(*home->lock), storage, Assembly::Front::kNone);
+      assemble(std::move(*home->lock), std::move(*foundation), Assembly::Front::kNone);
   if (!engine) co_return cli::report_error(engine.error(), output_);
   int code = 0;
   if (const Result<> started = co_await (*engine)->start(); !started) {
@@ -181,134 +268,81 @@ Task<int> Program::with_client(std::function<Task<int>(cli::Client&, const op::R
   co_return code;
 }
 
-// --- chela run
+// --- Settings
 
-Task<int> Program::chat(cli::Client& client, cli::RunCommand command) {
-  using Input = cli::ChatOptions::Input;
-  using Format = cli::ChatOptions::Format;
-  cli::DescriptorLines lines(*poller_, STDIN_FILENO);
-  cli::Chat chat(loop_, client, lines, output_,
-                 {.message = command.message,
-                  .thread = command.thread,
-                  .agent = command.agent,
-                  .format = command.json ? Format::kJson : Format::kText,
-                  .input = is_terminal(STDIN_FILENO) ? Input::kTerminal : Input::kPipe});
-  on_interrupt_ = [&chat] { chat.interrupt(); };
-  on_leave_ = [&chat] { chat.leave(); };
-  const int code = co_await chat.run();
-  on_interrupt_ = nullptr;
-  on_leave_ = nullptr;
+// Settings need no more than the store: they can be mended while no engine starts with them.
+Task<int> Program::with_settings(cli::OperationCommand command) {
+  const auto use = [this, command](cli::Client& client, const op::Registry& registry) {
+    return cli::run_operation(client, registry, command, output_, leaving_.get_token());
+  };
+  Result<Home> home = co_await take_home();
+  if (!home) co_return cli::report_error(home.error(), output_);
+  if (home->running) co_return co_await use_running(*home->running, use);
+  Result<std::unique_ptr<Foundation>> foundation = co_await found(Foundation::Storage::kFile);
+  if (!foundation) co_return cli::report_error(foundation.error(), output_);
+  if (const auto& refused = (*foundation)->refused())
+    output_.note("chela: the stored settings do not count: " + refused->message);
+  const api::Services services{.loop = &loop_, .settings = &(*foundation)->service()};
+  op::Registry registry;
+  if (const Result<> added = api::add_settings(registry, services); !added)
+    co_return cli::report_error(added.error(), output_);
+  cli::LocalClient client(loop_, registry, security::owner_principal(config_->settings().gateway.user_id));
+  const int code = co_await use(client, registry);
+  co_await client.close();
   co_return code;
 }
 
-Task<int> Program::run_engine(cli::RunCommand command) {
-  if (!command.no_onboard) co_await fetch_missing_models();
-  const Assembly::Storage storage = command.no_db ? Assembly::Storage::kMemory : Assembly::Storage::kFile;
-  const auto use = [this, command](cli::Client& client, const op::Registry&) {
-    return chat(client, command);
-  };
-  if (command.message) co_return co_await with_client(use, storage);
-  Result<Home> home = command.headless ? try_home() : co_await take_home();
-  if (!home) co_return cli::report_error(home.error(), output_);
-  if (home->running && command.headless) {
-    co_return cli::report_error(
-        Error{.code = Code::kConflict,
-              .message = fmt::format(
-                  "an engine runs already with the home {}: {}; stop it first, or choose another --home",
-                  paths_.home, home->running->text())},
-        output_);
-  }
-  if (home->running) {
-    output_.note(fmt::format("Using the engine that runs already ({}).", home->running->text()));
-    co_return co_await use_running(*home->running, use);
-  }
-  const bool tcp = config_->settings().gateway.enabled && !command.cli_only;
-  Result<std::unique_ptr<Assembly>> engine = assemble(
-      std::move(*home->lock), storage, tcp ? Assembly::Front::kSocketAndTcp : Assembly::Front::kSocket);
-  if (!engine) co_return cli::report_error(engine.error(), output_);
-  co_return co_await serve(std::move(command), std::move(*engine));
-}
+// --- Completion
 
 namespace {
 
-// Ends when the stop is requested.
-Task<> until_stopped(runtime::EventLoop& loop, std::stop_token stop) {
-  const runtime::Completion<bool> stopped(loop);
-  const std::stop_callback on_stop(stop, [stopped] { stopped.resolve(true); });
-  co_await stopped;
-}
-
-// Where the gateway is. A terminal gets the link that logs in; anything else might keep it.
-std::string welcome(const Assembly& engine) {
-  std::string text = fmt::format("Chela {}, model {}", CHELA_VERSION, engine.default_model());
-  const std::string address = engine.address();
-  if (address.empty()) return text;
-  text += ", " + address + "/";
-  return is_terminal(STDERR_FILENO) ? text + "?token=" + engine.gateway_token() : text;
+Task<int> add_threads(cli::Client& client, std::function<void(std::string, std::string)> add) {
+  const Result<json::Value> listed = co_await client.call("thread::list", json::Value::object(), {});
+  if (!listed) co_return 0;
+  for (const json::Value& each : cli::threads_of(*listed)) add(each.string_or("id"), each.string_or("title"));
+  co_return 0;
 }
 
 }  // namespace
 
-// The engine with its listeners, until it is told to stop or its chat ends.
-Task<int> Program::serve(cli::RunCommand command, std::unique_ptr<Assembly> engine) {
-  int code = 0;
-  if (const Result<> started = co_await engine->start(); !started) {
-    code = cli::report_error(started.error(), output_);
-  } else {
-    output_.note(welcome(*engine));
-    if (command.headless) {
-      co_await until_stopped(loop_, leaving_.get_token());
-    } else {
-      if (is_terminal(STDIN_FILENO)) output_.note("Type a message; /help lists commands, /quit leaves.");
-      cli::LocalClient client(loop_, engine->operations(), engine->owner());
-      code = co_await chat(client, command);
-      co_await client.close();
-    }
+// Agents are known without an engine, threads only by one that runs: a line that is being typed is worth no start.
+Task<int> Program::complete(std::vector<std::string> words) {
+  const cli::Completions found = cli::complete(cli::command_tree(), std::move(words));
+  std::vector<cli::Completions::Word> all = found.words;
+  const auto add = [&](std::string word, std::string help) {
+    if (word.starts_with(found.beginning)) all.push_back({.word = std::move(word), .help = std::move(help)});
+  };
+  if (found.value == "DIR") all.push_back({.word = ":dirs"});
+  if (found.value == "FILE") all.push_back({.word = ":files"});
+  if (found.value == "KEY" && config_) {
+    for (const config::Explained& each : config_->explain_all())
+      add(std::string(each.key->name), std::string(each.key->help));
   }
-  const runtime::TimerId limit = loop_.call_at(loop_.clock().steady() + kStopLimit, [] {
-    log::error("app", "something does not stop; ending without it");
-    log::stop();
-    ::_exit(exit_code(Code::kTimeout));
-  });
-  co_await engine->stop();
-  loop_.cancel(limit);
-  co_return code;
-}
-
-// --- Models of this machine
-
-Task<int> Program::pull(std::string model) {
-  if (model != kLocalModel) {
-    co_return cli::report_error(
-        Error{.code = Code::kNotFound,
-              .message = fmt::format("only {} can be pulled, not '{}'", kLocalModel, model)},
-        output_);
+  if (found.value == "AGENT" && config_) {
+    const Result<std::vector<agent::AgentSpec>> specs = load_agent_specs(paths_.agents, config_->settings());
+    for (size_t i = 0; specs && i < specs->size(); ++i) add((*specs)[i].name, (*specs)[i].description);
   }
-  const Result<std::string> share = share_folder(environment_);
-  if (!share) co_return cli::report_error(share.error(), output_);
-  const llm::local::PullOptions options{.script = *share + "/models/pull_local_small.py",
-                                        .models_dir = paths_.models};
-  const Result<> pulled = co_await llm::local::pull(
-      *poller_, options, [this](std::string_view line) { output_.note(line); }, leaving_.get_token());
-  co_return pulled ? 0 : cli::report_error(pulled.error(), output_);
-}
-
-// The first start of somebody who has configured nothing. What fails here the first message says again.
-Task<> Program::fetch_missing_models() {
-  if (config_->settings().llm.backend != config::LlmBackend::kLocal) co_return;
-  const Result<std::string> share = share_folder(environment_);
-  if (!share) co_return;
-  const Result<std::string> text = os::read_file(*share + "/models/catalog.json", kMaxCatalogBytes);
-  if (!text) co_return;
-  const Result<llm::Catalog> catalog = llm::Catalog::parse(*text);
-  if (!catalog) co_return;
-  bool missing = false;
-  for (const std::string& file : catalog->find(kLocalModel).files)
-    missing |= !std::filesystem::exists(std::filesystem::path(paths_.models) / file);
-  if (!missing) co_return;
-  output_.note("No model is configured: fetching the small local one (about 180 MB, once).");
-  if (const int code = co_await pull(std::string(kLocalModel)); code != 0)
-    log::warn("app", "the local model is not complete", {{"exit", code}});
+  if (found.value == "THREAD") {
+    const Result<EngineFile> running =
+        read_engine_file(paths_.engine_file);  // the lock is for those who work
+    const auto list = [&add](cli::Client& client, const op::Registry&) { return add_threads(client, add); };
+    if (running) co_await use_running(*running, list);
+  }
+  constexpr std::pair<std::string_view, BusList> kOfBus[] = {
+      {"FUNCTION",
+       {.function = "engine::functions::list",
+        .list = "functions",
+        .word = "function_id",
+        .help = "description"}},
+      {"QUEUE", {.function = "engine::queue::list_topics", .list = "", .word = "name", .help = "kind"}},
+  };
+  for (const auto& [value, list] : kOfBus) {
+    if (found.value != value) continue;
+    for (const cli::Completions::Word& each : co_await words_of_bus(list)) add(each.word, each.help);
+  }
+  for (const cli::Completions::Word& each : all)
+    output_.line(each.help.empty() ? each.word : each.word + "\t" + tui::one_line(each.help));
+  co_return 0;
 }
 
 }  // namespace chela::app

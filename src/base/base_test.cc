@@ -3,6 +3,7 @@
 
 #include "base/base64.h"
 #include "base/ids.h"
+#include "base/likeness.h"
 #include "base/limits.h"
 #include "base/strings.h"
 #include "base/time.h"
@@ -75,6 +76,15 @@ TEST(Utf8, SanitizeIsValidAndKeepsValidText) {
   EXPECT_EQ(utf8::incomplete_tail("a\xE2\x82\xAC"), 0u);
 }
 
+// Whole blocks are looked at at once: what lies behind the text is no part of it.
+TEST(Utf8, ATextEndsWhereItEnds) {
+  const std::string all = std::string(300, 'a') + "\x80";
+  for (size_t bytes = 0; bytes <= 300; ++bytes) {
+    EXPECT_TRUE(utf8::valid(std::string_view(all).substr(300 - bytes, bytes))) << bytes;
+    EXPECT_FALSE(utf8::valid(std::string_view(all).substr(300 - bytes))) << bytes;
+  }
+}
+
 TEST(Base64, RoundTrip) {
   EXPECT_EQ(base64::encode("fo"), "Zm8=");
   EXPECT_TRUE(rc::check([](const std::string& bytes) {
@@ -100,6 +110,19 @@ TEST(Strings, SplitAndNumbers) {
   EXPECT_FALSE(strings::parse_int<int>("12x"));
   EXPECT_FALSE(strings::parse_int<int>(""));
   EXPECT_EQ(strings::replace_all("aaa", "a", "aa"), "aaaaaa");
+  EXPECT_EQ(strings::replace_all("a-b-", "-", ""), "ab");
+  const std::string many(1'000'000, 'a');  // moving the rest for each would take a minute
+  EXPECT_EQ(strings::replace_all(many, "a", "bb").size(), 2 * many.size());
+}
+
+TEST(Likeness, ClosestNameIsTheOneThatWasMeant) {
+  EXPECT_EQ(likeness::distance("", "abc"), 3u);
+  EXPECT_EQ(likeness::distance("port", "prot"), 2u);
+  EXPECT_EQ(likeness::closest("prot", {"run", "port", "part"}), "port");
+  EXPECT_EQ(likeness::closest("thread", {"threads", "tree"}), "threads");
+  EXPECT_EQ(likeness::closest("ab", {"xy"}), "");
+  EXPECT_EQ(likeness::closest("", {"a"}), "");
+  EXPECT_EQ(likeness::closest(std::string(65, 'a'), {std::string(66, 'a')}), "");
 }
 
 }  // namespace

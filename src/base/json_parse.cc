@@ -1,6 +1,8 @@
 #include <boost/json/basic_parser_impl.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/json.h"
 
@@ -36,6 +38,42 @@ Decimal decimal(std::string_view text) {
   }
   if (d.digits.empty()) d.exponent = 0;
   return d;
+}
+
+bool has_twins(const Object& few) {
+  for (auto each = few.begin(); each != few.end(); ++each) {
+    if (std::any_of(each + 1, few.end(), [&](const Member& later) { return later.key == each->key; }))
+      return true;
+  }
+  return false;
+}
+
+// Of members with one key the last one stands where the first was. Looking each up when it comes would take hours for a large object.
+void unite(Object& object) {
+  constexpr size_t kFew = 16;
+  if (object.size() <= kFew && !has_twins(object)) return;
+  // Sorted, so that no choice of keys makes it slow.
+  std::vector<Member*> order;
+  for (Member& each : object) order.push_back(&each);
+  std::ranges::sort(order, {},
+                    [](const Member* each) { return std::pair(std::string_view(each->key), each); });
+  std::vector<bool> gone(order.size());
+  bool twins = false;
+  for (size_t first = 0, next = 1; next < order.size(); ++next) {
+    if (order[next]->key != order[first]->key) {
+      first = next;
+      continue;
+    }
+    order[first]->value = std::move(order[next]->value);
+    gone[static_cast<size_t>(order[next] - &*object.begin())] = twins = true;
+  }
+  if (!twins) return;
+  Object united;
+  size_t place = 0;
+  for (Member& each : object) {
+    if (!gone[place++]) united.append(std::move(each.key), std::move(each.value));
+  }
+  object = std::move(united);
 }
 
 // Receives the events of Boost.JSON's parser and builds a Value.
@@ -111,6 +149,7 @@ class Builder {
   bool close() {
     Value done = std::move(stack_.back());
     stack_.pop_back();
+    if (Object* object = done.as_object()) unite(*object);
     return add(std::move(done));
   }
   bool add(Value value) {
@@ -120,7 +159,7 @@ class Builder {
       array->push_back(std::move(value));
     } else {
       Object* object = stack_.back().as_object();
-      object->set(std::move(keys_.back()), std::move(value));
+      object->append(std::move(keys_.back()), std::move(value));
       keys_.pop_back();
     }
     return true;

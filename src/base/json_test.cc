@@ -24,6 +24,28 @@ TEST(Json, NumbersSurvive) {
 
 TEST(Json, KeyOrderIsKeptAndTheLastDuplicateWins) {
   EXPECT_EQ(again(R"({"b":1,"a":2,"b":3})"), R"({"b":3,"a":2})");
+  EXPECT_EQ(again(R"({"a":{"b":1,"b":2,"b":3}})"), R"({"a":{"b":3}})");
+  EXPECT_TRUE(rc::check("as if each had been set", [](const std::vector<std::uint8_t>& keys) {
+    std::string text;
+    Object expected;
+    for (size_t i = 0; i < keys.size(); ++i) {
+      const std::string key = std::to_string(keys[i] % 32);
+      text += fmt::format(R"({}"{}":{})", i == 0 ? "" : ",", key, i);
+      expected.set(key, i);
+    }
+    RC_ASSERT(again("{" + text + "}") == write(expected));
+  }));
+}
+
+// Each look-up among so many would take minutes.
+TEST(Json, AnObjectMayHaveManyMembers) {
+  constexpr size_t kMany = 500'000;
+  std::string text;
+  for (size_t i = 0; i < kMany; ++i) text += fmt::format(R"("{:07}":1,)", i);
+  const Result<Value> value = parse("{" + text + R"("0000000":2})");
+  ASSERT_TRUE(value);
+  EXPECT_EQ(value->as_object()->size(), kMany);
+  EXPECT_EQ(value->as_object()->begin()->value, Value(2));
 }
 
 TEST(Json, DepthIsLimited) {

@@ -40,11 +40,17 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
 }
 
 std::string replace_all(std::string text, std::string_view from, std::string_view to) {
-  if (from.empty()) return text;
-  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
+  size_t at = from.empty() ? std::string::npos : text.find(from);
+  if (at == std::string::npos) return text;
+  std::string out;
+  out.reserve(text.size());
+  size_t begin = 0;
+  for (; at != std::string::npos; at = text.find(from, begin)) {
+    out.append(text, begin, at - begin).append(to);
+    begin = at + from.size();
   }
-  return text;
+  out.append(text, begin);
+  return out;
 }
 
 bool iequals(std::string_view a, std::string_view b) {

@@ -1,5 +1,6 @@
 #include "base/time_zone.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "base/strings.h"
@@ -84,6 +85,20 @@ Result<FromLocal> from_local(const CivilTime& civil, std::string_view zone_name)
                              : info.result == date::local_info::ambiguous ? LocalMatch::kTwice
                                                                           : LocalMatch::kSkipped;
     return FromLocal{zone.to_sys(local, date::choose::earliest).time_since_epoch().count(), match};
+  });
+}
+
+Result<ZonePeriod> zone_period(UnixMs time, std::string_view zone_name) {
+  if (const Result<> ok = check_range(time); !ok) return fail(ok.error());
+  return with_zone(zone_name, [time](const date::time_zone& zone) -> Result<ZonePeriod> {
+    const date::sys_info info = zone.get_info(point(time));
+    // The ends of time are years that milliseconds cannot hold.
+    const auto bounded = [](const date::sys_seconds& at) {
+      const auto seconds =
+          std::clamp<std::int64_t>(at.time_since_epoch().count(), kFirst / 1000, kLast / 1000 + 1);
+      return seconds * 1000;
+    };
+    return ZonePeriod{bounded(info.begin), bounded(info.end), static_cast<int>(info.offset.count())};
   });
 }
 

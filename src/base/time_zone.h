@@ -27,6 +27,14 @@ struct FromLocal {
 };
 Result<FromLocal> from_local(const CivilTime& civil, std::string_view zone);
 
+// A time in which a zone's clock has one offset. Within the years 1..9999.
+struct ZonePeriod {
+  UnixMs begin;
+  UnixMs end;  // not included
+  int offset_seconds;
+};
+Result<ZonePeriod> zone_period(UnixMs time, std::string_view zone);
+
 // "2026-11-22T11:00:00.000+01:00"
 std::string format_rfc3339(const LocalTime& local);
 

@@ -29,6 +29,18 @@ TEST(TimeZone, LocalTimesAtClockChanges) {
   EXPECT_EQ(skipped->time, at("2026-03-29T01:00:00Z"));
 }
 
+TEST(TimeZone, TellsHowLongAnOffsetHolds) {
+  const Result<ZonePeriod> summer = zone_period(at("2026-07-01T00:00:00Z"), "Europe/Berlin");
+  ASSERT_TRUE(summer);
+  EXPECT_EQ(summer->begin, at("2026-03-29T01:00:00Z"));
+  EXPECT_EQ(summer->end, at("2026-10-25T01:00:00Z"));
+  EXPECT_EQ(summer->offset_seconds, 7200);
+  const Result<ZonePeriod> always = zone_period(0, "UTC");
+  ASSERT_TRUE(always);
+  EXPECT_EQ(format_rfc3339(always->begin), "0001-01-01T00:00:00.000Z");
+  EXPECT_EQ(always->end, at("9999-12-31T23:59:59.999Z") + 1);
+}
+
 TEST(TimeZone, Formats) {
   EXPECT_EQ(*format_time(at("2026-11-22T10:05:00Z"), "UTC", "%A, %d %B %Y %H:%M:%S %Z"),
             "Sunday, 22 November 2026 10:05:00 UTC");

@@ -1,5 +1,8 @@
 #include "base/utf8.h"
 
+#include <array>
+#include <cstring>
+
 namespace chela::utf8 {
 namespace {
 
@@ -41,10 +44,35 @@ Unit read(std::string_view text, size_t i) {
   return {need + 1, true, false};
 }
 
+constexpr std::uint64_t kHighBits = 0x8080808080808080;
+constexpr size_t kWideBytes = 64;
+
+// Whether kWideBytes bytes are; a few instructions where registers are wide.
+bool ascii(const char* bytes) {
+  std::array<std::uint64_t, kWideBytes / sizeof(std::uint64_t)> words;
+  std::memcpy(words.data(), bytes, kWideBytes);
+  std::uint64_t all = 0;
+  for (const std::uint64_t word : words) all |= word;
+  return (all & kHighBits) == 0;
+}
+
 }  // namespace
 
 bool valid(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
+    // Most text is ASCII: many bytes at once, then eight.
+    if (i + kWideBytes <= text.size() && ascii(text.data() + i)) {
+      i += kWideBytes;
+      continue;
+    }
+    std::uint64_t block = 0;
+    if (i + sizeof block <= text.size()) {
+      std::memcpy(&block, text.data() + i, sizeof block);
+      if ((block & kHighBits) == 0) {
+        i += sizeof block;
+        continue;
+      }
+    }
     const Unit unit = read(text, i);
     if (!unit.ok) return false;
     i += unit.bytes;

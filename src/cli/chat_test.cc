@@ -5,6 +5,7 @@
 #include "api/operations.h"
 #include "base/strings.h"
 #include "cli/local_client.h"
+#include "cli/plain_view.h"
 #include "runtime/sleep.h"
 #include "testing/fake_engine.h"
 #include "testing/manual_loop.h"
@@ -33,6 +34,30 @@ class ScriptedLines final : public Lines {
   std::deque<std::string> lines_;
 };
 
+// A client of an engine that hangs: it never answers one operation.
+class HangingClient final : public Client {
+ public:
+  HangingClient(runtime::EventLoop& loop, Client& client) : loop_(loop), client_(client) {}
+  std::string hangs;  // the operation
+
+  Task<Result<json::Value>> call(std::string operation, json::Value args, std::stop_token stop) override {
+    if (operation != hangs) co_return co_await client_.call(operation, std::move(args), stop);
+    (void)co_await runtime::sleep_for(loop_, 1h, stop);
+    co_return fail(Code::kCancelled, "stopped");
+  }
+  Task<Result<std::unique_ptr<EventReader>>> open(std::string operation, json::Value args,
+                                                  std::stop_token stop) override {
+    if (operation != hangs) co_return co_await client_.open(operation, std::move(args), stop);
+    (void)co_await runtime::sleep_for(loop_, 1h, stop);
+    co_return fail(Code::kCancelled, "stopped");
+  }
+  Task<> close() override { return client_.close(); }
+
+ private:
+  runtime::EventLoop& loop_;
+  Client& client_;
+};
+
 json::Value parsed(std::string_view text) { return *json::parse(text); }
 
 FakeEngine::Turn completed(const std::string& reply) {
@@ -51,7 +76,11 @@ class ChatTest : public ::testing::Test {
 
   int chat(ChatOptions options, std::deque<std::string> lines = {}) {
     ScriptedLines typed(loop_, std::move(lines));
-    Chat chat(loop_, client_, typed, output_, std::move(options));
+    PlainView view(output_,
+                   options.flow == ChatOptions::Flow::kDialogue ? PlainView::Manner::kDialogue : manner_);
+    Chat chat(loop_, hanging_, typed, view, std::move(options));
+    for (const std::chrono::milliseconds at : breaks_)
+      loop_.call_at(loop_.clock().steady() + at, [this] { engine_.cut_off(); });
     for (const std::chrono::milliseconds at : interrupts_)
       loop_.call_at(loop_.clock().steady() + at, [&chat] { chat.interrupt(); });
     const int code = runtime::block_on(loop_, chat.run());
@@ -59,17 +88,21 @@ class ChatTest : public ::testing::Test {
     return code;
   }
   static ChatOptions message(std::string text) { return {.message = std::move(text)}; }
-  static ChatOptions terminal() { return {.input = ChatOptions::Input::kTerminal}; }
+  static ChatOptions terminal() {
+    return {.input = ChatOptions::Input::kTerminal, .flow = ChatOptions::Flow::kDialogue};
+  }
 
   testing::ManualLoop loop_;
   FakeEngine engine_{loop_};
   api::Services services_;
   op::Registry registry_;
   LocalClient client_{loop_, registry_, op::Principal{.realm = "default", .user = "u", .permissions = {"*"}}};
+  HangingClient hanging_{loop_, client_};
   std::string out_, err_;
   Output output_{.out = [this](std::string_view t) { out_ += t; },
                  .err = [this](std::string_view t) { err_ += t; }};
-  std::vector<std::chrono::milliseconds> interrupts_;
+  std::vector<std::chrono::milliseconds> interrupts_, breaks_;
+  PlainView::Manner manner_ = PlainView::Manner::kReplies;
 };
 
 TEST_F(ChatTest, AMessagePrintsItsReplyOnly) {
@@ -82,9 +115,8 @@ TEST_F(ChatTest, AMessagePrintsItsReplyOnly) {
 
 TEST_F(ChatTest, JsonIsTheTurnsEventsAsLines) {
   engine_.script.push_back(completed("391"));
-  ChatOptions options = message("17*23?");
-  options.format = ChatOptions::Format::kJson;
-  EXPECT_EQ(chat(std::move(options)), 0);
+  manner_ = PlainView::Manner::kEvents;
+  EXPECT_EQ(chat(message("17*23?")), 0);
   std::vector<std::string> types;
   for (const std::string_view line : strings::split(strings::trim(out_), '\n'))
     types.push_back(parsed(line).string_or("type"));
@@ -119,6 +151,37 @@ TEST_F(ChatTest, WithoutATerminalAQuestionStays) {
   EXPECT_TRUE(engine_.decisions.empty());
 }
 
+TEST_F(ChatTest, AMessageIntoATurnThatWaitsForApprovalDoesNotWaitForEver) {
+  engine_.script.push_back({.end = FakeEngine::Turn::End::kWhenReleased});
+  engine_.pending = agent::PendingApproval{
+      .request_id = "r", .thread_id = "active-cli", .turn_id = "turn-1", .tool_name = "write_file"};
+  EXPECT_EQ(chat(message("and list the files")), 3);
+  EXPECT_NE(err_.find("the message waits until this is answered"), std::string::npos);
+  EXPECT_NE(err_.find("write_file"), std::string::npos);
+  EXPECT_NE(err_.find("--thread active-cli"), std::string::npos);
+  EXPECT_TRUE(engine_.decisions.empty());
+}
+
+TEST_F(ChatTest, APipesNextLineAnswersWhatWaited) {
+  engine_.script.push_back({.end = FakeEngine::Turn::End::kWhenReleased});
+  engine_.pending = agent::PendingApproval{.request_id = "r", .thread_id = "active-cli", .turn_id = "turn-1"};
+  interrupts_ = {5s, 6s};
+  EXPECT_EQ(chat({}, {"list the files", "no"}), 130);
+  ASSERT_EQ(engine_.decisions.size(), 1u);
+  EXPECT_EQ(engine_.decisions[0].second, agent::Decision::kDeny);
+}
+
+TEST_F(ChatTest, WithoutATerminalACredentialIsNotWaitedFor) {
+  const FakeEngine::Turn asks{
+      .events = {{"auth_required", parsed(R"({"extension_name": "github", "instructions": "make one"})")}}};
+  engine_.script.push_back(asks);
+  EXPECT_EQ(chat(message("issues?")), 3);
+  EXPECT_EQ(out_, "");
+  EXPECT_NE(err_.find("github wants a credential. make one"), std::string::npos);
+  engine_.script.push_back(asks);
+  EXPECT_EQ(chat({}, {"issues?"}), 3);
+}
+
 TEST_F(ChatTest, OnATerminalItIsAsked) {
   engine_.script.push_back(asking());
   engine_.pending = agent::PendingApproval{.request_id = "r", .thread_id = "active-cli", .turn_id = "turn-1"};
@@ -147,6 +210,67 @@ TEST_F(ChatTest, APipesLinesWaitForEachOther) {
   EXPECT_EQ(engine_.sent.size(), 2u);
 }
 
+// An engine that takes a while to say that it has taken a message, when all of its answer is there already.
+class SlowClient final : public Client {
+ public:
+  SlowClient(runtime::EventLoop& loop, Client& engine) : loop_(loop), engine_(engine) {}
+  Task<Result<json::Value>> call(std::string operation, json::Value args, std::stop_token stop) override {
+    Result<json::Value> answer = co_await engine_.call(std::move(operation), std::move(args), stop);
+    if (const Result<> slept = co_await runtime::sleep_for(loop_, 10s, stop); !slept)
+      co_return fail(slept.error());
+    co_return answer;
+  }
+  Task<Result<std::unique_ptr<EventReader>>> open(std::string operation, json::Value args,
+                                                  std::stop_token stop) override {
+    return engine_.open(std::move(operation), std::move(args), std::move(stop));
+  }
+  Task<> close() override { return engine_.close(); }
+
+ private:
+  runtime::EventLoop& loop_;
+  Client& engine_;
+};
+
+TEST_F(ChatTest, TheEndOfTheInputIsNotLostBehindManyEvents) {
+  FakeEngine::Turn turn = completed("");
+  for (int i = 0; i < 500; ++i)
+    turn.events.insert(turn.events.begin(), {"stream_chunk", parsed(R"({"content": "x"})")});
+  engine_.script.push_back(turn);
+  ScriptedLines typed(loop_, {"a"});
+  PlainView view(output_, PlainView::Manner::kReplies);
+  SlowClient slow(loop_, client_);
+  Chat chat(loop_, slow, typed, view, {});
+  EXPECT_EQ(runtime::block_on(loop_, chat.run()), 0);
+  runtime::block_on(loop_, client_.close());
+}
+
+TEST_F(ChatTest, OneInterruptLeavesAnEngineThatDoesNotAnswer) {
+  for (const std::string_view each : {"chat::events", "chat::send"}) {
+    hanging_.hangs = each;
+    interrupts_ = {5s};
+    const SteadyTime start = loop_.clock().steady();
+    EXPECT_EQ(chat(message("x")), 130) << each;
+    EXPECT_EQ(loop_.clock().steady() - start, 6s) << each;
+    EXPECT_NE(err_.find("did not answer"), std::string::npos) << err_;
+  }
+  hanging_.hangs = "chat::events";
+  EXPECT_EQ(chat(terminal(), {"x"}), 130);
+}
+
+TEST_F(ChatTest, TheSecondInterruptLeavesAtOnceAnEngineThatDoesNotAnswer) {
+  hanging_.hangs = "chat::send";
+  interrupts_ = {5s, 5100ms};
+  SteadyTime start = loop_.clock().steady();
+  EXPECT_EQ(chat(message("x")), 130);
+  EXPECT_EQ(loop_.clock().steady() - start, 5100ms);
+  // A turn that runs on an engine that has stopped meanwhile.
+  hanging_.hangs = "chat::interrupt";
+  engine_.script.push_back({.end = FakeEngine::Turn::End::kWhenReleased});
+  start = loop_.clock().steady();
+  EXPECT_EQ(chat(message("x")), 130);
+  EXPECT_EQ(loop_.clock().steady() - start, 5100ms);
+}
+
 TEST_F(ChatTest, TheFirstInterruptEndsTheTurnTheSecondLeaves) {
   engine_.script.push_back({.end = FakeEngine::Turn::End::kWhenReleased});
   interrupts_ = {100ms, 200ms};
@@ -154,10 +278,65 @@ TEST_F(ChatTest, TheFirstInterruptEndsTheTurnTheSecondLeaves) {
   EXPECT_EQ(engine_.interrupted, (std::vector<std::string>{"active-cli"}));
 }
 
-TEST_F(ChatTest, NewBeginsAThread) {
+TEST_F(ChatTest, ACommandsAnswerIsShownAndBeginsNoTurn) {
+  engine_.command_reply = "pong!";
+  EXPECT_EQ(chat(terminal(), {"/ping", "/quit"}), 0);
+  EXPECT_EQ(out_, "> pong!\n> ");
+  EXPECT_EQ(engine_.sent.at(0).content, "/ping");
+}
+
+TEST_F(ChatTest, ABrokenStreamIsTakenUpWhereItEnded) {
+  engine_.script.push_back({.events = {{"stream_chunk", parsed(R"({"content": "one"})")}},
+                            .end = FakeEngine::Turn::End::kWhenReleased});
+  breaks_ = {100ms};
+  interrupts_ = {500ms, 600ms};
+  EXPECT_EQ(chat(message("x")), 130);
+  ASSERT_EQ(engine_.subscribed.size(), 2u);
+  EXPECT_EQ(engine_.subscribed[0].second, "");
+  EXPECT_NE(engine_.subscribed[1].second, "");
+}
+
+TEST_F(ChatTest, AnEngineThatStaysAwayIsGivenUp) {
+  engine_.script.push_back({.end = FakeEngine::Turn::End::kWhenReleased});
+  loop_.call_at(loop_.clock().steady() + 100ms, [this] {
+    engine_.max_subscribers = 0;
+    engine_.cut_off();
+  });
+  EXPECT_EQ(chat(message("x")), 8);
+  EXPECT_NE(err_.find("the engine has stopped"), std::string::npos) << err_;
+  const std::vector<SteadyTime>& tries = engine_.refused_subscriptions;
+  ASSERT_EQ(tries.size(), static_cast<size_t>(kMaxReconnects));
+  std::chrono::milliseconds pause = kReconnectBase;
+  for (size_t i = 1; i < tries.size(); ++i) {
+    EXPECT_EQ(tries[i] - tries[i - 1], pause) << i;
+    pause = std::min<std::chrono::milliseconds>(2 * pause, kReconnectCeiling);
+  }
+  EXPECT_EQ(pause, kReconnectCeiling);
+}
+
+TEST_F(ChatTest, AThreadThatGoesOnShowsItsPast) {
+  engine_.known_threads = {"thread-7"};
+  engine_.turns = {{.number = 0,
+                    .id = "t",
+                    .user_input = "before",
+                    .response = "an answer",
+                    .state = agent::TurnState::kCompleted}};
+  ChatOptions options = terminal();
+  options.thread = "thread-7";
+  EXPECT_EQ(chat(options, {"/quit"}), 0);
+  EXPECT_EQ(err_, "> before\n");
+  EXPECT_EQ(out_, "an answer\n> ");
+}
+
+TEST_F(ChatTest, TheLatestThreadGoesOn) {
   engine_.script.push_back(completed("one"));
-  EXPECT_EQ(chat(terminal(), {"/new", "a", "/help", "/quit"}), 0);
-  EXPECT_EQ(engine_.sent.at(0).thread_id, "thread-1");
+  ChatOptions options = message("x");
+  options.thread = "latest";
+  EXPECT_EQ(chat(options), 5);
+  EXPECT_NE(err_.find("there is no thread yet"), std::string::npos);
+  engine_.known_threads = {"thread-7"};
+  EXPECT_EQ(chat(options), 0);
+  EXPECT_EQ(engine_.sent.at(0).thread_id, "thread-7");
 }
 
 TEST_F(ChatTest, ModelsCannotSteerTheTerminal) {

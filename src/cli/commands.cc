@@ -5,6 +5,23 @@ namespace {
 
 using json::Value;
 
+// What shows the names that there are.
+std::string_view lists(std::string_view operation) {
+  if (operation.starts_with("thread::") || operation == "chat::history") return "chela threads";
+  if (operation.starts_with("memory::")) return "chela memory tree";
+  if (operation.starts_with("token::")) return "chela token list";
+  if (operation.starts_with("vault::")) return "chela secret list";
+  return {};
+}
+
+int report_failure(const OperationCommand& command, const Error& error, const Output& output) {
+  const int code = report_error(error, output);
+  const std::string_view listing = lists(command.operation);
+  if (error.code == Code::kNotFound && !listing.empty())
+    output.note(fmt::format("Next step: {} shows what there is.", listing));
+  return code;
+}
+
 Task<int> print_events(Client& client, OperationCommand command, const Output& output, std::stop_token stop) {
   Result<std::unique_ptr<EventReader>> reader =
       co_await client.open(command.operation, std::move(command.args), stop);
@@ -22,7 +39,7 @@ Task<int> print_events(Client& client, OperationCommand command, const Output& o
 Task<int> print_log(Client& client, OperationCommand command, const Output& output, std::stop_token stop) {
   while (true) {
     const Result<Value> page = co_await client.call(command.operation, command.args, stop);
-    if (!page) co_return report_error(page.error(), output);
+    if (!page) co_return report_failure(command, page.error(), output);
     const Value* records = page->find("records");
     if (!records || !records->is_array() || records->as_array()->empty()) co_return 0;
     for (const Value& each : *records->as_array()) output.line(json::write(each));
@@ -59,7 +76,17 @@ Task<int> run_operation(Client& client, const op::Registry& registry, OperationC
   }
   const Result<Value> value =
       co_await client.call(command.operation, std::move(command.args), std::move(stop));
-  if (!value) co_return report_error(value.error(), output);
+  if (!value) co_return report_failure(command, value.error(), output);
+  if (const std::string warning = value->string_or("warning"); !warning.empty()) {
+    output.note("chela: " + warning);
+    co_return 0;
+  }
+  if (!command.member.empty()) {
+    const Value* member = value->find(command.member);
+    const std::string* text = member ? member->as_string() : nullptr;
+    if (member && !member->is_null()) output.line(text ? printable(*text) : json::write(*member));
+    co_return 0;
+  }
   if (command.json) {
     output.line(json::write(*value));
   } else {

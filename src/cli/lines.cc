@@ -14,13 +14,13 @@ namespace {
 // A line longer than any message the engine takes; the engine says so.
 constexpr size_t kMaxLineBytes = 4 * kMaxMessageBytes;
 
+}  // namespace
+
 bool can_be_polled(int fd) {
   struct stat info{};
   if (::fstat(fd, &info) != 0) return false;
   return S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode) || ::isatty(fd);
 }
-
-}  // namespace
 
 DescriptorLines::DescriptorLines(os::Poller& poller, int fd)
     : poller_(poller), fd_(fd), waits_(can_be_polled(fd)) {}

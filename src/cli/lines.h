@@ -19,6 +19,9 @@ class Lines {
   virtual Task<Result<std::optional<std::string>>> next(std::stop_token stop) = 0;
 };
 
+// Whether epoll can wait for the descriptor: files are always ready.
+bool can_be_polled(int fd);
+
 // Lines of a descriptor: a terminal, a pipe or a file. The descriptor stays the caller's.
 class DescriptorLines final : public Lines {
  public:

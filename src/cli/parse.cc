@@ -1,61 +1,73 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/command_line.h"
+#include "cli/command_tree.h"
+#include "cli/parse_end.h"
 
 namespace chela::cli {
 namespace {
 
-constexpr int kUsageError = 2;
+constexpr std::string_view kRun = "run";
+constexpr std::string_view kEngine = "engine";
 
 // Builds the tree of commands; what is parsed lands in out_.
 class Parser {
  public:
-  Parser() : app_("Chela: an agent engine on your own machine. Without a command it runs.", "chela") {
+  // `only` is a first word: if it begins a server, the other commands are left out, as they would be a fifth of its start.
+  explicit Parser(std::string_view only = {})
+      : app_("Chela: an agent engine on your own machine. Without a command it runs.", "chela") {
     app_.require_subcommand(0, 1);
     app_.get_formatter()->column_width(34);
+    if (only == kEngine) {
+      add_engine();
+      return;
+    }
     add_run(app_);
     app_.add_flag_callback("--version", [this] { out_.command = VersionCommand{}; }, "print the version");
-    add_run(*command("run", "the engine with gateway and chat (what `chela` alone does)"));
+    add_run(*command(std::string(kRun), "the engine with gateway and chat (what `chela` alone does)"));
+    if (only == kRun) return;
+    add_chat();
     add_threads();
     add_memory();
     add_models();
     add_tokens();
+    add_secrets();
+    add_upkeep();
+    add_config();
+    add_engine();
+    add_bus();
     add_others();
   }
+
+  const CLI::App& app() const { return app_; }
 
   std::variant<CommandLine, ParseEnd> parse(int argc, const char* const* argv) {
     try {
       app_.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-      return end_of(error);
+      return end_of(app_, error);
     }
-    if (app_.got_subcommand("run") ||
-        (app_.get_subcommands().empty() && !std::holds_alternative<VersionCommand>(out_.command))) {
-      if (app_.count_all() > 0 && run_.message && run_.message->empty()) return usage("-m needs a text");
+    const std::string chosen =
+        app_.get_subcommands().empty() ? "" : app_.get_subcommands().front()->get_name();
+    if (chosen == "help") return help_of(app_, help_words_);
+    if (chosen == kRun || chosen == "chat" ||
+        (chosen.empty() && !std::holds_alternative<VersionCommand>(out_.command))) {
+      if (app_.count_all() > 0 && run_.message && run_.message->empty())
+        return usage_error("-m needs a text");
       out_.command = run_;
     }
     if (auto* call = std::get_if<OperationCommand>(&out_.command)) call->json = json_;
+    if (auto* call = std::get_if<BusCommand>(&out_.command)) call->json = json_;
     for (const std::string& each : settings_) {
       const size_t equals = each.find('=');
       if (equals == std::string::npos || equals == 0)
-        return usage("--set takes KEY=VALUE, not '" + each + "'");
+        return usage_error("--set takes KEY=VALUE, not '" + each + "'");
       out_.settings.emplace_back(each.substr(0, equals), each.substr(equals + 1));
     }
     return out_;
   }
 
  private:
-  static ParseEnd usage(const std::string& what) {
-    return {.exit_code = kUsageError, .out = {}, .err = "chela: " + what + "\nNext step: chela --help\n"};
-  }
-
-  ParseEnd end_of(const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) return usage(error.what());
-    const CLI::App* asked = &app_;
-    while (!asked->get_subcommands().empty()) asked = asked->get_subcommands().front();
-    return {.exit_code = 0, .out = asked->help(), .err = {}};
-  }
-
   CLI::App* command(const std::string& name, const std::string& help, CLI::App* parent = nullptr) {
     CLI::App* added = (parent != nullptr ? parent : &app_)->add_subcommand(name, help);
     add_common(*added);
@@ -72,21 +84,35 @@ class Parser {
 
   void add_run(CLI::App& app) {
     if (&app == &app_) add_common(app);
+    add_conversation(app);
+    app.add_flag("--headless", run_.headless, "no chat: serve until SIGTERM");
+    app.add_flag("--cli-only", run_.cli_only, "no gateway");
+    app.add_flag("--no-db", run_.no_db, "keep everything in memory");
+    app.add_flag("--no-onboard", run_.no_onboard, "at the first start ask nothing and fetch no model");
+    app.add_option_function<std::string>(
+           "--port", [this](const std::string& port) { settings_.push_back("gateway.port=" + port); },
+           "port of the gateway (0: a free one)")
+        ->type_name("N");
+  }
+
+  // Without an engine that runs, one that only the commands of this home reach, for as long as the chat lasts.
+  void add_chat() {
+    CLI::App* chat =
+        command("chat", "talk to an agent: of the engine that runs, else of one that ends with the chat");
+    add_conversation(*chat);
+    chat->callback([this] { run_.cli_only = true; });
+  }
+
+  void add_conversation(CLI::App& app) {
     app.add_option_function<std::string>(
            "-m,--message", [this](const std::string& text) { run_.message = text; },
            "answer this message on stdout and leave")
         ->type_name("TEXT");
     app.add_flag("--json", run_.json, "print the turn's events as JSON lines");
-    app.add_option("--thread", run_.thread, "go on with this thread")->type_name("ID");
-    app.add_option("--agent", run_.agent, "talk to this agent")->type_name("NAME");
-    app.add_flag("--headless", run_.headless, "no chat: serve until SIGTERM");
-    app.add_flag("--cli-only", run_.cli_only, "no gateway");
-    app.add_flag("--no-db", run_.no_db, "keep everything in memory");
-    app.add_flag("--no-onboard", run_.no_onboard, "never fetch a model at the first start");
-    app.add_option_function<std::string>(
-           "--port", [this](const std::string& port) { settings_.push_back("gateway.port=" + port); },
-           "port of the gateway (0: a free one)")
-        ->type_name("N");
+    app.add_option("--thread", run_.thread, "go on with this thread; latest: the one used last")
+        ->type_name("THREAD");
+    app.add_option("--agent", run_.agent, "talk to this agent")->type_name("AGENT");
+    app.add_flag("--no-color", run_.no_color, "no colours on the terminal (as NO_COLOR=1)");
   }
 
   // A command that calls an operation. The returned one takes the options; `args` is asked when it was chosen.
@@ -103,10 +129,14 @@ class Parser {
   static json::Value none() { return json::Value::object(); }
 
   void add_threads() {
-    operation("threads", "your threads, the most recently used first", "thread::list",
-              [this] { return json::Value::object({{"limit", limit_}}); })
-        ->add_option("--limit", limit_, "at most so many")
-        ->type_name("N");
+    CLI::App* threads =
+        operation("threads", "your threads, the most recently used first", "thread::list", [this] {
+          json::Value args = json::Value::object({{"limit", limit_}});
+          if (!text_.empty()) args.set("q", text_);
+          return args;
+        });
+    threads->add_option("--limit", limit_, "at most so many")->type_name("N");
+    threads->add_option("--search", text_, "only those that these words are in")->type_name("WORDS");
     CLI::App* history = operation("history", "the turns of a thread", "chat::history", [this] {
       return json::Value::object({{"thread_id", id_}, {"channel", "cli"}, {"limit", limit_}});
     });
@@ -115,16 +145,16 @@ class Parser {
     CLI::App* log =
         operation("log", "what the engine did in a thread, record by record", "thread::log",
                   [this] { return json::Value::object({{"id", id_}, {"after", seq_}, {"limit", 10000}}); });
-    log->add_option("THREAD", id_)->required();
+    log->add_option("THREAD", id_, kThreadHelp)->required();
     log->add_option("--after", seq_, "only records after this one")->type_name("SEQ");
     CLI::App* replay =
         operation("replay", "run a thread's log again and compare every step", "thread::replay",
                   [this] { return json::Value::object({{"id", id_}, {"until", seq_}}); });
-    replay->add_option("THREAD", id_)->required();
+    replay->add_option("THREAD", id_, kThreadHelp)->required();
     replay->add_option("--until", seq_, "the last record (else all)")->type_name("SEQ");
     CLI::App* fork = operation("fork", "a new thread that goes on from a record of another", "thread::fork",
                                [this] { return json::Value::object({{"id", id_}, {"at", seq_}}); });
-    fork->add_option("THREAD", id_)->required();
+    fork->add_option("THREAD", id_, kThreadHelp)->required();
     fork->add_option("--at", seq_, "the last record to keep")->type_name("SEQ")->required();
   }
 
@@ -135,20 +165,20 @@ class Parser {
     operation(
         "read", "one document", "memory::read", [this] { return json::Value::object({{"path", id_}}); },
         memory)
-        ->add_option("PATH", id_)
+        ->add_option("PATH", id_, "its path (chela memory tree lists them)")
         ->required();
     CLI::App* write = operation(
         "write", "replace one document", "memory::write",
         [this] { return json::Value::object({{"path", id_}, {"content", text_}}); }, memory);
-    write->add_option("PATH", id_)->required();
-    write->add_option("TEXT", text_)->required();
+    write->add_option("PATH", id_, "its path (chela memory tree lists them)")->required();
+    write->add_option("TEXT", text_, "its new content")->required();
     CLI::App* search = operation(
         "search", "search all documents", "memory::search",
         [this] {
           return json::Value::object({{"query", text_}, {"limit", limit_ == kDefaultLimit ? 10 : limit_}});
         },
         memory);
-    search->add_option("QUERY", text_)->required();
+    search->add_option("QUERY", text_, "the words to look for")->required();
     search->add_option("--limit", limit_, "at most so many results")->type_name("N");
   }
 
@@ -157,7 +187,7 @@ class Parser {
     models->require_subcommand(1);
     operation("list", "the models that can be used", "model::list", none, models);
     CLI::App* pull = command("pull", "fetch a local model: local/small", models);
-    pull->add_option("MODEL", id_)->required();
+    pull->add_option("MODEL", id_, "local/small")->required();
     pull->callback([this] { out_.command = PullCommand{.model = id_}; });
   }
 
@@ -178,54 +208,270 @@ class Parser {
         tokens);
     create->add_option("--label", text_, "what it is for");
     create->add_option("--permission", permissions_,
-                       "what it may do, for example chat:write (else chat:* and memory:*)");
+                       "what it may do, for example chat:write (else chat:*, memory:* and tools:*)");
     create->add_option("--expires-in", expires_, "for example 12h or 30d (else never)")
         ->type_name("DURATION");
     operation("list", "all tokens", "token::list", none, tokens);
     operation(
         "revoke", "end a token at once", "token::revoke",
         [this] { return json::Value::object({{"id", id_}}); }, tokens)
-        ->add_option("ID", id_)
+        ->add_option("ID", id_, "its id (chela token list shows it)")
         ->required();
   }
+
+  void add_secrets() {
+    CLI::App* secrets = command("secret", "keys and passwords in the vault");
+    secrets->require_subcommand(1);
+    operation("list", "their names", "vault::list", none, secrets);
+    CLI::App* set = command("set", "keep one; its value is asked for, or read from standard input", secrets);
+    set->add_option("NAME", id_, "its name")->required();
+    set->add_flag("--json", json_, "print the answer as JSON");
+    set->callback([this] { out_.command = SecretCommand{.name = id_, .json = json_}; });
+    operation(
+        "delete", "delete one", "vault::delete", [this] { return json::Value::object({{"name", id_}}); },
+        secrets)
+        ->add_option("NAME", id_, "its name")
+        ->required();
+  }
+
+  void add_upkeep() {
+    CLI::App* status = command("status", "the engine that runs: pid, uptime, ports, model, clients, memory");
+    status->add_flag("--json", json_, "print the value as JSON");
+    status->callback([this] { out_.command = StatusCommand{.json = json_}; });
+    CLI::App* onboard = command("onboard", "first steps: provider, key, model, a test call");
+    onboard->add_flag("--skip-auth", skip_auth_, "ask for no key");
+    onboard->callback([this] { out_.command = OnboardCommand{.skip_auth = skip_auth_}; });
+    CLI::App* doctor = command("doctor", "look for what is wrong or missing, and say what to do");
+    doctor->add_flag("--json", json_, "print the findings as JSON");
+    doctor->callback([this] { out_.command = DoctorCommand{.json = json_}; });
+    CLI::App* service = command("service", "the engine as a service that systemd keeps running");
+    service->require_subcommand(1);
+    using What = ServiceCommand::What;
+    add_service(*service, "install", "write the unit and have it started with your session", What::kInstall);
+    add_service(*service, "start", "start it", What::kStart);
+    add_service(*service, "stop", "stop it", What::kStop);
+    add_service(*service, "status", "whether it runs (exit code 0) or not", What::kStatus);
+    add_service(*service, "print", "show the unit that install would write", What::kPrint);
+    add_service(*service, "uninstall", "stop it and remove the unit; the state stays", What::kUninstall);
+  }
+
+  void add_service(CLI::App& service, const std::string& name, const std::string& help,
+                   ServiceCommand::What what) {
+    CLI::App* added = command(name, help, &service);
+    added->add_flag("--system", system_, "a service of the machine (as root) instead of the user's own");
+    added->callback([this, what] { out_.command = ServiceCommand{.what = what, .system = system_}; });
+  }
+
+  void add_config() {
+    CLI::App* config = operation("config", "the settings, their values and where they come from", {}, none);
+    config->add_option("KEY", id_, "explain this one");
+    config->callback([this, config] {
+      if (!config->get_subcommands().empty()) return;
+      if (id_.empty()) {
+        out_.command = OperationCommand{.operation = "setting::list"};
+      } else {
+        out_.command = OperationCommand{.operation = "setting::get", .args = key()};
+      }
+    });
+    CLI::App* list = operation(
+        "list", "all settings", "setting::list", [this] { return json::Value::object({{"prefix", text_}}); },
+        config);
+    list->add_option("-f,--filter", text_, "only keys that begin so")->type_name("PREFIX");
+    CLI::App* get = command("get", "the value of one, alone", config);
+    get->add_option("KEY", id_, "its name (chela config lists them)")->required();
+    get->callback([this] {
+      out_.command = OperationCommand{.operation = "setting::get", .args = key(), .member = "value"};
+    });
+    CLI::App* set = operation(
+        "set", "keep a value among the settings of the engine", "setting::set",
+        [this] { return json::Value::object({{"key", id_}, {"value", text_}}); }, config);
+    set->add_option("KEY", id_, "its name (chela config lists them)")->required();
+    set->add_option("VALUE", text_, "what it is to be")->required();
+    operation(
+        "reset", "forget a kept value", "setting::reset", [this] { return key(); }, config)
+        ->add_option("KEY", id_, "its name (chela config lists them)")
+        ->required();
+    command("path", "where the configuration file is", config)->callback([this] {
+      out_.command = ConfigFileCommand{};
+    });
+    CLI::App* init = command("init", "write a configuration file to fill in", config);
+    init->add_option("-o,--output", text_, "write it here")->type_name("FILE");
+    init->add_flag_callback(
+        "--force", [this] { replace_ = ConfigFileCommand::Replace::kYes; }, "replace what is there");
+    init->callback([this] {
+      out_.command =
+          ConfigFileCommand{.action = ConfigFileCommand::Action::kInit, .output = text_, .replace = replace_};
+    });
+  }
+
+  void add_engine() {
+    CLI::App* engine =
+        app_.add_subcommand(std::string(kEngine),
+                            "the bus alone, with a configuration file of iii: functions, triggers, workers");
+    engine->add_option("-c,--config", engine_.config, "the file (else config.yaml)")->type_name("FILE");
+    engine->add_flag("--use-default-config", engine_.use_default, "no file: the default modules and ports");
+    engine->add_option("--announce", engine_.announce, "write pid and ports here once it is ready")
+        ->type_name("FILE");
+    engine->callback([this] { out_.command = engine_; });
+  }
+
+  void add_bus_options(CLI::App& app) {
+    app.add_option("--url", bus_.url, "the bus, ws://host:port (else III_URL, else the engine that runs)")
+        ->type_name("URL");
+    app.add_option("--token", bus_.token, "what it asks for (else that of the engine of this home)")
+        ->type_name("TOKEN");
+  }
+
+  // A command that calls a function of the bus; `data` is asked when it was chosen.
+  CLI::App* function(const std::string& name, const std::string& help, std::string id,
+                     std::function<json::Value()> data, CLI::App* parent = nullptr) {
+    CLI::App* added = command(name, help, parent);
+    added->add_flag("--json", json_, "print the value as JSON");
+    add_bus_options(*added);
+    added->callback([this, id = std::move(id), data = std::move(data)] {
+      bus_.function = id;
+      bus_.data = data();
+      out_.command = bus_;
+    });
+    return added;
+  }
+
+  json::Value search_all() const {
+    json::Value data = json::Value::object({{"include_internal", all_}});
+    if (!text_.empty()) data.set("search", text_);
+    return data;
+  }
+
+  void add_bus() {
+    const auto searched = [this](CLI::App* app, const std::string& internal) {
+      app->add_option("--search", text_, "only those with this text")->type_name("TEXT");
+      if (!internal.empty()) app->add_flag("--all", all_, internal);
+    };
+    const auto search = [this] { return search_all(); };
+    searched(function("functions", "the functions that can be called", "engine::functions::list", search),
+             "those of engine:: too, which look after the engine itself");
+    searched(function("triggers", "the registered triggers", "engine::registered-triggers::list", search),
+             "those of the engine's own types too");
+    searched(function("workers", "the connected workers", "engine::workers::list", search), "");
+    CLI::App* worker = command("worker", "workers: programs that provide functions");
+    worker->require_subcommand(1);
+    CLI::App* token = operation(
+        "token", "make a token for a worker and print it, this once", "token::create",
+        [this] {
+          json::Value args = json::Value::object({{"label", text_.empty() ? "worker" : text_}});
+          if (!expires_.empty()) args.set("expires_in", expires_);
+          json::Value permissions = json::Value::array({"bus:call", "bus:register"});
+          for (const std::string& each : permissions_) permissions.push_back(each);
+          args.set("permissions", std::move(permissions));
+          return args;
+        },
+        worker);
+    token->add_option("--label", text_, "what it is for");
+    token->add_option("--permission", permissions_, "what it may do beside bus:call and bus:register");
+    token->add_option("--expires-in", expires_, "for example 12h or 30d (else never)")->type_name("DURATION");
+    add_queues();
+  }
+
+  void add_queues() {
+    CLI::App* queue = command("queue", "queues and topics, and what they could not deliver");
+    queue->require_subcommand(1);
+    function("list", "all of them", "engine::queue::list_topics", none, queue);
+    function(
+        "stats", "one of them", "engine::queue::topic_stats",
+        [this] { return json::Value::object({{"topic", id_}}); }, queue)
+        ->add_option("QUEUE", id_, "its name (chela queue list shows them)")
+        ->required();
+    function("dead", "those with messages that could not be delivered", "engine::queue::dlq_topics", none,
+             queue);
+    CLI::App* messages = function(
+        "messages", "the messages of one that could not be delivered", "engine::queue::dlq_messages",
+        [this] { return json::Value::object({{"topic", id_}, {"limit", limit_}}); }, queue);
+    messages->add_option("QUEUE", id_, "its name (chela queue list shows them)")->required();
+    messages->add_option("--limit", limit_, "at most so many")->type_name("N");
+    CLI::App* redrive = function("redrive", "deliver them again", "iii::queue::redrive", none, queue);
+    redrive->add_option("QUEUE", id_, "its name (chela queue list shows them)")->required();
+    redrive->add_option("MESSAGE", text_, "only this one");
+    redrive->callback([this] {
+      bus_.function = text_.empty() ? "iii::queue::redrive" : "iii::queue::redrive_message";
+      bus_.data = json::Value::object({{"queue", id_}});
+      if (!text_.empty()) bus_.data.set("message_id", text_);
+      out_.command = bus_;
+    });
+    CLI::App* discard = function(
+        "discard", "forget one of them", "iii::queue::discard_message",
+        [this] { return json::Value::object({{"queue", id_}, {"message_id", text_}}); }, queue);
+    discard->add_option("QUEUE", id_, "its name (chela queue list shows them)")->required();
+    discard->add_option("MESSAGE", text_, "its id (chela queue messages shows it)")->required();
+  }
+
+  json::Value key() const { return json::Value::object({{"key", id_}}); }
 
   void add_others() {
     operation("tools", "the tools that agents can call", "tool::list", none);
     operation("agents", "the agents that can be talked to", "agent::list", none);
-    operation("status", "version, ports and model of the engine", "system::status", none);
-    CLI::App* call = operation(
-        "call", "any operation, by its name: chela call chat::send '{\"content\": \"hello\"}'", {}, none);
-    call->add_option("OPERATION", id_)->required();
+    CLI::App* call =
+        command("call", "any function by its id: chela call state::get '{\"scope\": \"s\", \"key\": \"k\"}'");
+    call->add_option("FUNCTION", id_, "its id (chela functions --all lists them)")->required();
     call->add_option("ARGUMENTS", text_, "a JSON object");
+    call->add_flag("--json", json_, "print the value as JSON (as it always is)");
+    add_bus_options(*call);
     call->callback([this] {
       const Result<json::Value> args = json::parse(text_.empty() ? "{}" : text_);
       if (!args || !args->is_object()) throw CLI::ValidationError("ARGUMENTS", "expected a JSON object");
-      out_.command = OperationCommand{.operation = id_, .args = *args};
+      bus_.function = id_;
+      bus_.data = *args;
       json_ = true;
+      out_.command = bus_;
     });
-    CLI::App* config = command("config", "the settings, their values and where they come from");
-    config->add_option("KEY", id_, "explain this one");
-    config->callback([this] { out_.command = ConfigCommand{.key = id_}; });
+    CLI::App* inspect = command("inspect", "what the engine makes of what it is given");
+    inspect->require_subcommand(1);
+    command("tool-calls",
+            "the tool calls in texts of models, from standard input: lines {\"text\", \"tools\": [{\"name\", "
+            "\"parameters\"}]}",
+            inspect)
+        ->callback([this] { out_.command = InspectCommand{}; });
+    CLI::App* completion =
+        command("completion", "a script that lets the shell complete: source <(chela completion bash)");
+    completion->add_option("SHELL", id_, "the shell that is to complete")
+        ->required()
+        ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+    completion->callback([this] { out_.command = CompletionCommand{.shell = id_}; });
+    app_.add_subcommand("help", "how a command is used: chela help memory read")
+        ->add_option("COMMAND", help_words_, "the command, word by word; else all of them")
+        ->type_name("");
     command("version", "print the version")->callback([this] { out_.command = VersionCommand{}; });
   }
 
+  static constexpr const char* kThreadHelp = "its id (chela threads lists them)";
   static constexpr int kDefaultLimit = 50;
 
   CLI::App app_;
   CommandLine out_;
   RunCommand run_;
+  EngineCommand engine_;
+  BusCommand bus_;
   std::vector<std::string> settings_;
   std::vector<std::string> permissions_;
+  std::vector<std::string> help_words_;
   std::string id_, text_, expires_;
   int limit_ = kDefaultLimit;
   std::int64_t seq_ = 0;
   bool json_ = false;
+  bool system_ = false;
+  bool all_ = false;
+  bool skip_auth_ = false;
+  ConfigFileCommand::Replace replace_ = ConfigFileCommand::Replace::kNo;
 };
 
 }  // namespace
 
+CommandSpec command_tree() { return describe(Parser().app()); }
+
 std::variant<CommandLine, ParseEnd> parse_command_line(int argc, const char* const* argv) {
-  Parser parser;
+  // The words of a line that is not finished are no arguments yet.
+  if (argc > 1 && std::string_view(argv[1]) == "__complete")
+    return CommandLine{.command = CompleteCommand{.words = {argv + 2, argv + argc}}};
+  Parser parser(argc > 1 ? argv[1] : "");
   return parser.parse(argc, argv);
 }
 

@@ -45,6 +45,11 @@ TEST(Texts, AreForPeople) {
   EXPECT_EQ(threads, "ID  STATE  TURNS  UPDATED  CHANNEL  TITLE\nt1  Idle   2      u        cli      a b\n");
   EXPECT_EQ(text_for("thread::list", parsed(R"({"threads": []})")), "none\n");
   EXPECT_EQ(
+      text_for(
+          "thread::list",
+          parsed(R"({"threads": [], "assistant_thread": {"thread_type": "assistant", "turn_count": 0}})")),
+      "none\n");
+  EXPECT_EQ(
       text_for("thread::replay", parsed(R"({"records": 3, "effects": 2, "requests": 1, "differences": []})")),
       "3 records: 2 effects and 1 model requests compared\nno difference\n");
   EXPECT_EQ(text_for("other::thing", parsed(R"({"a": 1})")), "{\n  \"a\": 1\n}\n");

@@ -2,6 +2,8 @@
 
 #include "base/utf8.h"
 #include "cli/commands.h"
+#include "cli/setting_texts.h"
+#include "cli/thread_list.h"
 
 // The texts that people read of operations' values.
 namespace chela::cli {
@@ -42,11 +44,11 @@ std::string table(const Row& head, const std::vector<Row>& rows) {
   return out;
 }
 
-// A list of objects as a table of these members.
+// A list of objects (the value itself without a key) as a table of these members.
 std::string list(const Value& value, std::string_view key, const Row& head,
                  const std::vector<std::string_view>& members) {
   std::vector<Row> rows;
-  const Value* items = value.find(key);
+  const Value* items = key.empty() ? &value : value.find(key);
   if (!items || !items->is_array() || items->as_array()->empty()) return "none\n";
   for (const Value& item : *items->as_array()) {
     Row row;
@@ -104,12 +106,6 @@ std::string members(const Value& value) {
   return out.substr(out.find('\n') + 1);
 }
 
-std::string status(const Value& value) {
-  const std::string note =
-      value.string_or("socket").empty() ? "no engine runs with this home; this is what one would be\n" : "";
-  return note + members(value);
-}
-
 std::string search(const Value& value) {
   std::string out;
   if (const Value* items = value.find("results"); items && items->is_array()) {
@@ -129,13 +125,24 @@ std::string document(const Value& value) {
 
 std::string text_for(std::string_view operation, const Value& value) {
   if (operation == "thread::list") {
-    return list(value, "threads", {"ID", "STATE", "TURNS", "UPDATED", "CHANNEL", "TITLE"},
+    Value all = Value::array();
+    for (Value& each : threads_of(value)) {
+      // The pinned one is there before anybody has used it.
+      if (each.string_or("thread_type") == "assistant" && each.int_or("turn_count", 0) == 0) continue;
+      all.push_back(std::move(each));
+    }
+    return list(Value::object({{"threads", std::move(all)}}), "threads",
+                {"ID", "STATE", "TURNS", "UPDATED", "CHANNEL", "TITLE"},
                 {"id", "state", "turn_count", "updated_at", "channel", "title"});
   }
   if (operation == "token::list") {
     return list(value, "tokens", {"ID", "CREATED", "EXPIRES", "REVOKED", "PERMISSIONS", "LABEL"},
                 {"id", "created_at", "expires_at", "revoked_at", "permissions", "label"});
   }
+  if (operation == "vault::list")
+    return list(value, "secrets", {"NAME", "CREATED", "UPDATED"}, {"name", "created_at", "updated_at"});
+  if (operation == "vault::set" || operation == "vault::delete")
+    return value.string_or("name") + " is " + value.string_or("status") + "\n";
   if (operation == "tool::list")
     return list(value, "tools", {"NAME", "GROUP", "DESCRIPTION"}, {"name", "group", "description"});
   if (operation == "agent::list") return list(value, "agents", {"NAME"}, {"name"});
@@ -147,7 +154,26 @@ std::string text_for(std::string_view operation, const Value& value) {
   if (operation == "thread::fork") return value.string_or("id") + "\n";
   if (operation == "model::list") return models(value);
   if (operation == "token::create") return value.string_or("token") + "\n";
-  if (operation == "system::status") return status(value);
+  if (operation == "system::status" || operation == "engine::queue::topic_stats") return members(value);
+  if (operation == "engine::functions::list")
+    return list(value, "functions", {"FUNCTION", "WORKER", "DESCRIPTION"},
+                {"function_id", "worker_name", "description"});
+  if (operation == "engine::registered-triggers::list")
+    return list(value, "registered_triggers", {"ID", "TYPE", "FUNCTION", "WORKER", "BOUND", "CONFIGURATION"},
+                {"id", "trigger_type", "function_id", "worker_name", "bound", "config_summary"});
+  if (operation == "engine::workers::list")
+    return list(
+        value, "workers", {"ID", "NAME", "STATUS", "FUNCTIONS", "CALLS", "RUNTIME", "VERSION", "ADDRESS"},
+        {"id", "name", "status", "function_count", "active_invocations", "runtime", "version", "ip_address"});
+  if (operation == "engine::queue::list_topics")
+    return list(value, "", {"QUEUE", "KIND", "SUBSCRIBERS"}, {"name", "kind", "subscriber_count"});
+  if (operation == "engine::queue::dlq_topics")
+    return list(value, "", {"QUEUE", "KIND", "MESSAGES"}, {"topic", "kind", "message_count"});
+  if (operation == "engine::queue::dlq_messages")
+    return list(value, "", {"ID", "TRIES", "ERROR", "PAYLOAD"}, {"id", "retries", "error", "payload"});
+  if (operation == "setting::list") return settings_text(value);
+  if (operation == "setting::get") return setting_text(value);
+  if (value.is_null()) return {};
   return json::write_pretty(value) + "\n";
 }
 

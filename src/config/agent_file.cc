@@ -1,6 +1,7 @@
 #include "config/agent_file.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -66,6 +67,28 @@ const toml::table& section(const toml::table& root, std::string_view path) {
   return *at;
 }
 
+Failure unreadable(std::string_view path, const std::error_code& why) {
+  return fail(Code::kInternal, "the agents cannot be read: {}: {}", path, why.message());
+}
+
+// Nothing where there is none: any other folder may lie beside those of agents. One that cannot be looked at is an error, else its agent
+// would be missing without a word.
+Result<std::optional<std::string>> read_agent_file(const std::filesystem::path& file) {
+  namespace fs = std::filesystem;
+  std::error_code ec;
+  const fs::file_status status = fs::status(file, ec);
+  if (status.type() == fs::file_type::not_found) return std::nullopt;
+  if (ec) return unreadable(file.string(), ec);
+  if (status.type() != fs::file_type::regular) return std::nullopt;
+  if (const std::uintmax_t size = fs::file_size(file, ec); !ec && size > kMaxAgentFileBytes)
+    return fail(Code::kTooLarge, "{} is larger than {} bytes", file.string(), kMaxAgentFileBytes);
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return unreadable(file.string(), std::error_code(errno, std::generic_category()));
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
 }  // namespace
 
 Result<AgentFile> parse_agent_file(std::string_view text, std::string_view path) {
@@ -96,16 +119,14 @@ Result<std::vector<AgentFile>> load_agents(const std::string& folder) {
   namespace fs = std::filesystem;
   std::vector<AgentFile> agents;
   std::error_code ec;
-  for (fs::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec)) {
+  fs::directory_iterator it(folder, ec);
+  if (ec == std::errc::no_such_file_or_directory) return agents;
+  for (const fs::directory_iterator end; !ec && it != end; it.increment(ec)) {
     const fs::path file = it->path() / "agent.toml";
-    if (!fs::is_regular_file(file, ec)) continue;
-    if (fs::file_size(file, ec) > kMaxAgentFileBytes) {
-      return fail(Code::kTooLarge, "{} is larger than {} bytes", file.string(), kMaxAgentFileBytes);
-    }
-    std::ifstream in(file, std::ios::binary);
-    std::ostringstream text;
-    text << in.rdbuf();
-    Result<AgentFile> agent = parse_agent_file(text.str(), file.string());
+    const Result<std::optional<std::string>> text = read_agent_file(file);
+    if (!text) return fail(text.error());
+    if (!*text) continue;
+    Result<AgentFile> agent = parse_agent_file(**text, file.string());
     if (!agent) return fail(agent.error());
     if (agent->name != it->path().filename().string()) {
       return fail(Code::kInvalidArgument,
@@ -114,6 +135,7 @@ Result<std::vector<AgentFile>> load_agents(const std::string& folder) {
     }
     agents.push_back(std::move(*agent));
   }
+  if (ec) return unreadable(folder, ec);
   std::sort(agents.begin(), agents.end(),
             [](const AgentFile& a, const AgentFile& b) { return a.name < b.name; });
   return agents;

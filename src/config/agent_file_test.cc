@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
+#include "testing/test_dir.h"
+
 namespace chela::config {
 namespace {
 
@@ -52,6 +57,27 @@ TEST(AgentFile, AMissingFolderIsNoAgents) {
   const auto agents = load_agents("/nonexistent/agents");
   ASSERT_TRUE(agents);
   EXPECT_TRUE(agents->empty());
+}
+
+TEST(AgentFile, AFolderThatCannotBeReadIsAnError) {
+  const testing::TestDir dir;
+  std::ofstream(dir.path() + "/agents") << "no folder";
+  const auto agents = load_agents(dir.path() + "/agents");
+  ASSERT_FALSE(agents);
+  EXPECT_TRUE(agents.error().message.contains(dir.path() + "/agents")) << agents.error().message;
+}
+
+// Links in a circle stand for what permissions do to anybody but root.
+TEST(AgentFile, AFileThatCannotBeLookedAtIsAnErrorAndAFolderWithoutOneIsNone) {
+  const testing::TestDir dir;
+  std::filesystem::create_directories(dir.path() + "/notes");
+  std::ofstream(dir.path() + "/README") << "no folder";
+  ASSERT_TRUE(load_agents(dir.path()));
+  std::filesystem::create_directories(dir.path() + "/coder");
+  std::filesystem::create_symlink("agent.toml", dir.path() + "/coder/agent.toml");
+  const auto agents = load_agents(dir.path());
+  ASSERT_FALSE(agents);
+  EXPECT_TRUE(agents.error().message.contains("coder/agent.toml")) << agents.error().message;
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include "config/config.h"
 
-#include "config/build_settings.h"
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
 #include "config/toml_file.h"
 #include "config/values.h"
 
@@ -8,7 +11,12 @@ namespace chela::config {
 namespace {
 
 constexpr std::string_view kMask = "[hidden]";
-constexpr std::string_view kHeaders = "llm.extra_headers";
+constexpr std::string_view kMasterKey = "secrets.master_key";
+constexpr std::string_view kBackend = "llm.backend";
+constexpr std::string_view kLocalModels = "local/";
+// What is said of one provider and would be wrong, or tell a secret, at another.
+constexpr std::array<std::string_view, 5> kOfProvider{"llm.api_key", "llm.base_url", "llm.extra_headers",
+                                                      "llm.model", "llm.unix_socket"};
 
 // A text somebody gave for a key, before it is checked.
 struct Found {
@@ -49,6 +57,31 @@ Found find(const Key& key, const Sources& sources, const std::vector<FileValue>&
   return {std::string(key.fallback), Layer::kDefault, "default"};
 }
 
+// The backend that the file or the settings table names.
+std::string backend_of(Layer layer, const Sources& sources, const std::vector<FileValue>& file) {
+  if (layer == Layer::kSettings) {
+    const auto stored = sources.settings.find(std::string(kBackend));
+    return stored != sources.settings.end() ? stored->second : "";
+  }
+  const auto value =
+      std::find_if(file.begin(), file.end(), [](const FileValue& each) { return each.name == kBackend; });
+  return value != file.end() ? value->text : "";
+}
+
+// Whether the file or the table means another provider with a value than the one that a higher layer chose: LLM_BACKEND=ollama beside
+// a file for the local model must not end at the local model.
+bool of_another_backend(const Key& key, const Found& found, const Sources& sources,
+                        const std::vector<FileValue>& file) {
+  if (std::find(kOfProvider.begin(), kOfProvider.end(), key.name) == kOfProvider.end()) return false;
+  const Found chosen = find(*find_key(kBackend), sources, file);
+  const std::optional<LlmBackend> wanted = backend_named(chosen.text);
+  const bool is_stored = found.layer == Layer::kFile || found.layer == Layer::kSettings;
+  if (!wanted || !is_stored || chosen.layer >= found.layer) return false;
+  const std::optional<LlmBackend> meant = backend_named(backend_of(found.layer, sources, file));
+  if (meant) return *meant != *wanted;
+  return key.name == "llm.model" && *wanted != LlmBackend::kLocal && found.text.starts_with(kLocalModels);
+}
+
 // A value of a layer other than the default, on its own: whether it fits its key, and may stand where it stands.
 Result<> check_found(const Key& key, const Found& found) {
   if (const Result<> good = check_value(key, found.text); !good) {
@@ -56,12 +89,32 @@ Result<> check_found(const Key& key, const Found& found) {
     error.message = fmt::format("{}: {}", found.origin, error.message);
     return fail(std::move(error));
   }
-  const bool secret = key.type == Type::kSecret && !found.text.empty();
+  const bool secret = key.type == Type::kSecret && !found.text.empty() && !is_secret_reference(found.text);
   if (secret && found.layer != Layer::kEnvironment && found.layer != Layer::kForeign) {
-    return fail(Code::kInvalidArgument, "{}: {} is a secret and belongs into the environment only: set {}",
-                found.origin, key.name, env_name(key));
+    return fail(
+        Code::kInvalidArgument,
+        "{}: {} is a secret: set {} in the environment, or keep it with `chela secret set NAME` and write "
+        "secret:NAME here",
+        found.origin, key.name, env_name(key));
   }
   return {};
+}
+
+// Asks for the secret that a value names.
+Result<std::string> look_up(const Key& key, const Found& found, const Sources& sources,
+                            const std::vector<FileValue>& file) {
+  const std::string name = found.text.substr(kSecretReference.size());
+  if (!sources.secrets)
+    return fail(Code::kUnsupported, "{}: {} = {}: there is no vault here", found.origin, key.name,
+                found.text);
+  Result<std::string> value =
+      sources.secrets({.name = name,
+                       .user = find(*find_key("gateway.user_id"), sources, file).text,
+                       .master_key = find(*find_key(kMasterKey), sources, file).text});
+  if (value) return value;
+  Error error = value.error();
+  error.message = fmt::format("{}: {} = {}: {}", found.origin, key.name, found.text, error.message);
+  return fail(std::move(error));
 }
 
 }  // namespace
@@ -113,26 +166,54 @@ Result<Config> Config::load(const Sources& sources) {
   }
 
   Config config;
-  std::map<std::string, Value, std::less<>> values;
   for (const Key& key : keys()) {
-    const Found found = find(key, sources, *file);
-    const bool given = found.layer != Layer::kDefault;
+    Found found = find(key, sources, *file);
+    if (of_another_backend(key, found, sources, *file))
+      found = {.text = std::string(key.fallback), .origin = "default"};
+    bool given = found.layer != Layer::kDefault;
     if (given || !found.text.empty()) {
       if (const Result<> good = check_found(key, found); !good) return fail(good.error());
     }
-    values[std::string(key.name)] = {found.text, given};
+    std::string shown;  // instead of the mask
+    if (key.type == Type::kSecret && is_secret_reference(found.text)) {
+      Result<std::string> secret = look_up(key, found, sources, *file);
+      if (!secret) return fail(secret.error());
+      shown = std::exchange(found.text, std::move(*secret));
+      given = !found.text.empty();
+    }
+    config.values_[std::string(key.name)] = {found.text, given};
     const bool hidden = key.type == Type::kSecret && !found.text.empty();
     if (hidden) config.secrets_.push_back(found.text);
-    const bool masked = hidden || (key.name == kHeaders &&
-                                   given);  // headers may carry a key, and need not come from the environment
-    config.explained_[std::string(key.name)] = {&key, masked ? std::string(kMask) : found.text, found.layer,
-                                                found.origin};
+    if (shown.empty()) shown = hidden || (key.secret() && given) ? kMask : found.text;
+    config.explained_[std::string(key.name)] = {&key, std::move(shown), found.layer, found.origin};
   }
-  Result<Settings> settings =
-      build_settings([&values](std::string_view name) { return values.find(name)->second; });
-  if (!settings) return fail(settings.error());
-  config.settings_ = std::move(*settings);
+  if (const Result<> built = config.build(); !built) return fail(built.error());
   return config;
+}
+
+Result<> Config::build() {
+  Result<Settings> settings =
+      build_settings([this](std::string_view name) { return values_.find(name)->second; });
+  if (!settings) return fail(settings.error());
+  settings_ = std::move(*settings);
+  return {};
+}
+
+const Value& Config::value(std::string_view key) const {
+  const auto found = values_.find(key);
+  CHELA_CHECK(found != values_.end(), "a key of the table");
+  return found->second;
+}
+
+Result<Config> Config::with_reloadable(const Config& next) const {
+  Config blend = *this;
+  for (const Key& key : keys()) {
+    if (key.reload != Reload::kAtOnce) continue;
+    blend.values_[std::string(key.name)] = next.value(key.name);
+    blend.explained_[std::string(key.name)] = next.explained_.find(key.name)->second;
+  }
+  if (const Result<> built = blend.build(); !built) return fail(built.error());
+  return blend;
 }
 
 Result<Explained> Config::explain(std::string_view key) const {
@@ -153,7 +234,7 @@ std::vector<Explained> Config::explain_all() const {
 std::vector<std::string> Config::secret_variables() {
   std::vector<std::string> names;
   for (const Key& key : keys()) {
-    if (key.type != Type::kSecret && key.name != kHeaders) continue;
+    if (!key.secret()) continue;
     names.push_back(env_name(key));
     for (const std::string_view foreign : key.foreign) names.emplace_back(foreign);
   }

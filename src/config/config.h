@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "config/build_settings.h"
 #include "config/keys.h"
 #include "config/settings.h"
 
@@ -17,6 +19,15 @@ enum class Layer { kFlag, kEnvironment, kForeign, kFile, kSettings, kDefault };
 
 std::string_view layer_name(Layer layer);
 
+// A value `secret:NAME`: which secret it names, whose it is, and the master key that this configuration has for the vault.
+struct SecretReference {
+  std::string name;
+  std::string user;
+  std::string master_key;  // "" = the vault's key file
+};
+// The secret's value. An error stops the start.
+using SecretLookup = std::function<Result<std::string>(const SecretReference&)>;
+
 // All that a configuration is made of. Texts, not handles: whoever calls has read file, environment and table.
 struct Sources {
   std::vector<std::pair<std::string, std::string>> flags = {};  // key name, text; the last of a name wins
@@ -24,12 +35,13 @@ struct Sources {
   std::string file_path = {};                                   // for messages
   std::string file_text = {};                                   // TOML
   std::map<std::string, std::string> settings = {};  // key name, text; unknown names are passed over
+  SecretLookup secrets = {};                         // without it a `secret:NAME` is an error
 };
 
 // A value as it won, for `chela config` and error messages.
 struct Explained {
   const Key* key = nullptr;
-  std::string value;  // secrets masked
+  std::string value;  // secrets masked, their references not
   Layer layer = Layer::kDefault;
   std::string origin;  // "LLM_MODEL", "config.toml:12", "--port", "default"
 };
@@ -46,13 +58,22 @@ class Config {
   Result<Explained> explain(std::string_view key) const;
   std::vector<Explained> explain_all() const;
 
+  // The text that won, secrets included; for comparing.
+  const Value& value(std::string_view key) const;
+  // This configuration with those values of `next` that count at once (Reload::kAtOnce).
+  Result<Config> with_reloadable(const Config& next) const;
+
   // All variables that may hold a secret, for os::scrub_environment.
   static std::vector<std::string> secret_variables();
   // The secrets that it read, also those that the chosen backend does not use, for log::register_secret.
   std::vector<std::string> secret_values() const;
 
  private:
+  using Values = std::map<std::string, Value, std::less<>>;
+  Result<> build();
+
   Settings settings_;
+  Values values_;
   std::map<std::string, Explained, std::less<>> explained_;
   std::vector<std::string> secrets_;
 };

@@ -99,8 +99,42 @@ TEST(Config, SecretsAreNeverShown) {
   const auto config = Config::load(sources);
   EXPECT_EQ(config->explain("llm.api_key")->value, "[hidden]");
   EXPECT_EQ(config->secret_values(), std::vector<std::string>{"top-secret-key"});
-  const auto vault = Config::load(with_file("[llm]\napi_key = 'secret:MY_KEY'\n"));
-  EXPECT_EQ(vault.error().code, Code::kUnsupported);
+}
+
+TEST(Config, SecretsMayLieInTheVault) {
+  Sources sources =
+      with_file("[llm]\nbase_url = 'http://h'\napi_key = 'secret:MY_KEY'\n[gateway]\nuser_id = 'ada'\n");
+  EXPECT_EQ(Config::load(sources).error().code, Code::kUnsupported);
+  std::vector<std::string> asked;
+  sources.secrets = [&asked](const SecretReference& reference) -> Result<std::string> {
+    asked = {reference.name, reference.user, reference.master_key};
+    return "from-the-vault";
+  };
+  sources.environment["SECRETS_MASTER_KEY"] = "master";
+  const auto config = Config::load(sources);
+  ASSERT_TRUE(config) << config.error().text();
+  EXPECT_EQ(asked, (std::vector<std::string>{"MY_KEY", "ada", "master"}));
+  EXPECT_EQ(config->settings().llm.api_key, "from-the-vault");
+  EXPECT_EQ(config->settings().secrets.master_key, "master");
+  EXPECT_EQ(config->explain("llm.api_key")->value, "secret:MY_KEY");
+  EXPECT_EQ(config->secret_values(), (std::vector<std::string>{"from-the-vault", "master"}));
+  // What a higher layer hides is not asked for.
+  asked.clear();
+  sources.environment["LLM_API_KEY"] = "from-outside";
+  EXPECT_EQ(Config::load(sources)->settings().llm.api_key, "from-outside");
+  EXPECT_TRUE(asked.empty());
+  sources.environment["LLM_API_KEY"] = "secret:OTHER";
+  sources.secrets = [](const SecretReference&) -> Result<std::string> {
+    return fail(Code::kNotFound, "no such secret");
+  };
+  const auto missing = Config::load(sources);
+  EXPECT_EQ(missing.error().code, Code::kNotFound);
+  EXPECT_EQ(missing.error().message, "LLM_API_KEY: llm.api_key = secret:OTHER: no such secret");
+  sources.environment["LLM_API_KEY"] = "secret:";
+  EXPECT_EQ(Config::load(sources).error().code, Code::kInvalidArgument);
+  sources.environment = {{"SECRETS_MASTER_KEY", "secret:ITSELF"}};
+  sources.file_text.clear();
+  EXPECT_EQ(Config::load(sources).error().code, Code::kInvalidArgument);
 }
 
 TEST(Config, ExtraHeaders) {

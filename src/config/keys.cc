@@ -3,24 +3,35 @@
 #include <algorithm>
 #include <array>
 
-#include "base/strings.h"
+#include "base/likeness.h"
 
 namespace chela::config {
 namespace {
 
+Key at_once(Key key) {
+  key.reload = Reload::kAtOnce;
+  return key;
+}
+
+// Known before the settings table is: it says whose table it is, or is used while that is opened.
+Key not_in_table(Key key) {
+  key.in_table = InTable::kNo;
+  return key;
+}
+
 const std::vector<Key>& table() {
   static const std::vector<Key> kTable{
-      {"agent.auto_approve_tools",
-       Type::kBool,
-       "false",
-       "run every tool without asking; for benchmarks and machines of your own",
-       {"AGENT_AUTO_APPROVE_TOOLS"}},
-      {"agent.busy",
-       Type::kChoice,
-       "steer",
-       "a message to a busy thread joins the running turn (steer) or waits for its own (queue)",
-       {},
-       {"steer", "queue"}},
+      at_once({"agent.auto_approve_tools",
+               Type::kBool,
+               "false",
+               "run every tool without asking; for benchmarks and machines of your own",
+               {"AGENT_AUTO_APPROVE_TOOLS"}}),
+      at_once({"agent.busy",
+               Type::kChoice,
+               "steer",
+               "a message to a busy thread joins the running turn (steer) or waits for its own (queue)",
+               {},
+               {"steer", "queue"}}),
       {"agent.context_tokens",
        Type::kInt,
        "0",
@@ -29,15 +40,40 @@ const std::vector<Key>& table() {
        {},
        0,
        100'000'000},
-      {"agent.max_tool_iterations",
-       Type::kInt,
-       "50",
-       "model calls of one turn at most; the last gives the final answer",
-       {"AGENT_MAX_TOOL_ITERATIONS"},
-       {},
-       1,
-       1000},
+      at_once({"agent.max_tool_iterations",
+               Type::kInt,
+               "50",
+               "model calls of one turn at most; the last gives the final answer",
+               {"AGENT_MAX_TOOL_ITERATIONS"},
+               {},
+               1,
+               1000}),
       {"agent.name", Type::kString, "default", "the agent that answers when none is named", {"AGENT_NAME"}},
+      {"bus.call_timeout",
+       Type::kDuration,
+       "1h",
+       "a call over the bus that is not answered for so long has failed",
+       {},
+       {},
+       1000,
+       7 * 86'400'000LL},
+      {"bus.enabled", Type::kBool, "true", "listen for workers"},
+      {"bus.host", Type::kString, "127.0.0.1", "address the bus listens on"},
+      {"bus.http_port", Type::kInt, "3111", "port of HTTP triggers; 0 takes a free one", {}, {}, 0, 65535},
+      {"bus.port", Type::kInt, "49134", "port of the bus; 0 takes a free one", {}, {}, 0, 65535},
+      {"bus.stream_port",
+       Type::kInt,
+       "3112",
+       "port where browsers hear of streams; 0 takes a free one",
+       {},
+       {},
+       0,
+       65535},
+      {"cli.enabled",
+       Type::kBool,
+       "true",
+       "chat on the terminal or standard input that `chela run` was started with; false is --headless",
+       {"CLI_ENABLED"}},
       {"gateway.auth_token",
        Type::kSecret,
        "",
@@ -53,11 +89,11 @@ const std::vector<Key>& table() {
        {},
        0,
        65535},
-      {"gateway.user_id",
-       Type::kString,
-       "default",
-       "the user whom the gateway token stands for",
-       {"GATEWAY_USER_ID"}},
+      not_in_table({"gateway.user_id",
+                    Type::kString,
+                    "default",
+                    "the user whom the gateway token stands for",
+                    {"GATEWAY_USER_ID"}}),
       {"infer.idle",
        Type::kDuration,
        "10m",
@@ -76,16 +112,33 @@ const std::vector<Key>& table() {
        256},
       {"limits.body", Type::kBytes, "1MiB", "largest request body", {}, {}, 1024, 1 << 30},
       {"limits.connections", Type::kInt, "1024", "connections at the same time", {}, {}, 1, 100'000},
-      {"limits.event_subscribers",
+      at_once({"limits.event_subscribers",
+               Type::kInt,
+               "100",
+               "event streams of one user at the same time",
+               {},
+               {},
+               1,
+               100'000}),
+      {"limits.failed_logins",
        Type::kInt,
-       "100",
-       "event streams of one user at the same time",
+       "30",
+       "wrong tokens of one address in a minute, then it waits; 0 never, for a proxy that all callers come "
+       "by",
        {},
        {},
-       1,
-       100'000},
+       0,
+       1'000'000},
+      {"limits.header_timeout",
+       Type::kDuration,
+       "10s",
+       "a request's head must be there so long after its first byte",
+       {},
+       {},
+       10,
+       3'600'000},
       {"limits.headers", Type::kBytes, "32KiB", "largest request head", {}, {}, 1024, 1 << 20},
-      {"limits.message", Type::kBytes, "100000", "largest message to an agent", {}, {}, 1, 1 << 30},
+      at_once({"limits.message", Type::kBytes, "100000", "largest message to an agent", {}, {}, 1, 1 << 30}),
       {"limits.v1_body", Type::kBytes, "10MiB", "largest request body on /v1", {}, {}, 1024, 1 << 30},
       {"llm.api_key", Type::kSecret, "", "key of the model provider", {"LLM_API_KEY"}},
       {"llm.backend",
@@ -119,7 +172,7 @@ const std::vector<Key>& table() {
        {},
        1,
        10'000'000},
-      {"llm.model", Type::kString, "", "model of the provider", {"LLM_MODEL"}},
+      at_once({"llm.model", Type::kString, "", "model of the provider", {"LLM_MODEL"}}),
       {"llm.stall_timeout",
        Type::kDuration,
        "120s",
@@ -137,43 +190,36 @@ const std::vector<Key>& table() {
        0,
        2},
       {"llm.unix_socket", Type::kString, "", "connect to this socket instead of the URL's host"},
-      {"log.file", Type::kString, "logs/chela.log",
-       "the log, below the home unless absolute; off writes none"},
-      {"log.level",
-       Type::kChoice,
-       "info",
-       "the least serious lines that are written",
-       {},
-       {"trace", "debug", "info", "warn", "error", "off"}},
+      not_in_table({"log.file", Type::kString, "logs/chela.log",
+                    "the log, below the home unless absolute; off writes none"}),
+      at_once({"log.level",
+               Type::kChoice,
+               "info",
+               "the least serious lines that are written",
+               {},
+               {"trace", "debug", "info", "warn", "error", "off"}}),
       {"ollama.base_url",
        Type::kString,
        "http://localhost:11434",
        "address of Ollama, for llm.backend = ollama",
        {"OLLAMA_BASE_URL"}},
-      {"ollama.model", Type::kString, "llama3", "model of Ollama", {"OLLAMA_MODEL"}},
+      at_once({"ollama.model", Type::kString, "llama3", "model of Ollama", {"OLLAMA_MODEL"}}),
       {"openai.api_key", Type::kSecret, "", "key of OpenAI; goes to OpenAI only", {"OPENAI_API_KEY"}},
       {"openai.base_url",
        Type::kString,
        "https://api.openai.com/v1",
        "address of OpenAI, for llm.backend = openai",
        {"OPENAI_BASE_URL"}},
-      {"openai.model", Type::kString, "gpt-4o", "model of OpenAI", {"OPENAI_MODEL"}},
-      {"tools.timeout", Type::kDuration, "60s", "longest run of one tool call", {}, {}, 100, 86'400'000},
+      at_once({"openai.model", Type::kString, "gpt-4o", "model of OpenAI", {"OPENAI_MODEL"}}),
+      not_in_table({"secrets.master_key",
+                    Type::kSecret,
+                    "",
+                    "key of the vault, 32 bytes or more; without it $CHELA_HOME/vault.key is made",
+                    {"SECRETS_MASTER_KEY"}}),
+      at_once(
+          {"tools.timeout", Type::kDuration, "60s", "longest run of one tool call", {}, {}, 100, 86'400'000}),
   };
   return kTable;
-}
-
-size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t next = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0u : 1u)});
-      diagonal = std::exchange(row[j], next);
-    }
-  }
-  return row[b.size()];
 }
 
 }  // namespace
@@ -225,7 +271,7 @@ std::string_view closest_key(std::string_view name) {
   for (const Key& key : table()) {
     // The last part alone is what people remember.
     const std::string_view last = key.name.substr(key.name.rfind('.') + 1);
-    const size_t d = std::min(distance(name, key.name), name == last ? size_t{1} : size_t{99});
+    const size_t d = std::min(likeness::distance(name, key.name), name == last ? size_t{1} : size_t{99});
     if (d < best_distance) {
       best_distance = d;
       best = key.name;

@@ -11,6 +11,11 @@ namespace chela::config {
 
 enum class Type { kString, kSecret, kInt, kNumber, kBool, kDuration, kBytes, kChoice, kList };
 
+// When a changed value counts.
+enum class Reload { kAtStart, kAtOnce };
+// Whether the settings table may hold the key. What has to be known before the table can be read, and secrets, stay out.
+enum class InTable { kYes, kNo };
+
 // A setting, declared once. Its environment variable is CHELA_ and the name in capitals with _ for the dot.
 struct Key {
   std::string_view name;  // "gateway.port"
@@ -22,6 +27,11 @@ struct Key {
   std::optional<std::int64_t> min =
       std::nullopt;  // kInt, kNumber: the value; kBytes: bytes; kDuration: milliseconds
   std::optional<std::int64_t> max = std::nullopt;
+  Reload reload = Reload::kAtStart;
+  InTable in_table = InTable::kYes;
+
+  // Never shown. Headers may carry a key, and need not come from the environment.
+  bool secret() const { return type == Type::kSecret || name == "llm.extra_headers"; }
 };
 
 std::span<const Key> keys();                 // by name

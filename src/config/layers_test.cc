@@ -92,5 +92,44 @@ TEST(Layers, HeadersAreNotShown) {
   EXPECT_EQ(config->settings().llm.base_url, "http://localhost");
 }
 
+// What the wizard writes for the local model and for another provider.
+TEST(Layers, ABackendOfTheEnvironmentWinsOverWhatTheFileSaysOfAnother) {
+  for (const std::string_view file :
+       {"[llm]\nmodel = 'local/small'\n", "[llm]\nbackend = 'local'\nmodel = 'local/small'\n",
+        "[llm]\nbackend = 'compatible'\nbase_url = 'http://h/v1'\nmodel = 'm'\nextra_headers = ['X: y']\n"
+        "api_key = 'secret:K'\n"}) {
+    const Result<Config> config = Config::load(
+        {.environment = {{"LLM_BACKEND", "ollama"}}, .file_path = "c.toml", .file_text = std::string(file)});
+    ASSERT_TRUE(config) << config.error().text();
+    EXPECT_EQ(config->settings().llm.backend, LlmBackend::kOllama);
+    EXPECT_EQ(config->settings().llm.model, "llama3");
+    EXPECT_EQ(config->settings().llm.base_url, "http://localhost:11434");
+    EXPECT_TRUE(config->settings().llm.extra_headers.empty());
+    EXPECT_EQ(config->explain("llm.model")->layer, Layer::kDefault);
+  }
+}
+
+TEST(Layers, WhatALowerLayerSaysOfTheSameBackendCounts) {
+  const std::string file = "[llm]\nbackend = 'openai-compatible'\nbase_url = 'http://h/v1'\nmodel = 'm'\n";
+  const Result<Config> same = Config::load(
+      {.environment = {{"LLM_BACKEND", "openai_compatible"}}, .file_path = "c.toml", .file_text = file});
+  ASSERT_TRUE(same) << same.error().text();
+  EXPECT_EQ(same->settings().llm.base_url, "http://h/v1");
+  EXPECT_EQ(same->settings().llm.model, "m");
+  // Without a backend of its own, a layer speaks of whichever is chosen; a local model may stand beside a remote backend of its layer.
+  const std::string mine = "[llm]\nmodel = 'qwen3'\n";
+  EXPECT_EQ(
+      Config::load({.environment = {{"LLM_BACKEND", "ollama"}}, .file_text = mine})->settings().llm.model,
+      "qwen3");
+  EXPECT_EQ(Config::load({.environment = {{"LLM_BACKEND", "ollama"}, {"LLM_MODEL", "local/small"}}})
+                ->settings()
+                .llm.model,
+            "local/small");
+  EXPECT_EQ(Config::load({.file_text = "llm.backend = 'ollama'", .settings = {{"llm.model", "n"}}})
+                ->settings()
+                .llm.model,
+            "n");
+}
+
 }  // namespace
 }  // namespace chela::config

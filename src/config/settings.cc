@@ -19,11 +19,7 @@ Result<LlmBackend> backend(const Lookup& value) {
     if (value("openai.api_key").given) return LlmBackend::kOpenAi;
     return LlmBackend::kLocal;
   }
-  if (name == "openai" || name == "open_ai") return LlmBackend::kOpenAi;
-  if (name == "openai_compatible" || name == "openai-compatible" || name == "compatible")
-    return LlmBackend::kOpenAiCompatible;
-  if (name == "ollama") return LlmBackend::kOllama;
-  if (name == "local") return LlmBackend::kLocal;
+  if (const std::optional<LlmBackend> known = backend_named(name)) return *known;
   return fail(Code::kUnsupported,
               "llm.backend '{}' is not supported; use openai, openai_compatible, ollama or local. Most "
               "providers have an OpenAI-compatible "
@@ -58,7 +54,10 @@ Result<LlmSettings> llm_settings(const Lookup& value) {
   llm.base_url = value("llm.base_url").text;
   llm.api_key = value("llm.api_key").text;
   const auto fill = [&](std::string_view url, std::string_view model) {
-    if (llm.base_url.empty()) llm.base_url = value(url).text;
+    if (llm.base_url.empty()) {
+      llm.base_url = value(url).text;
+      llm.base_url_key = url;
+    }
     if (llm.model.empty()) llm.model = value(model).text;
   };
   switch (llm.backend) {
@@ -102,6 +101,16 @@ Result<LlmSettings> llm_settings(const Lookup& value) {
 
 }  // namespace
 
+std::optional<LlmBackend> backend_named(std::string_view text) {
+  const std::string name = strings::lower(text);
+  if (name == "openai" || name == "open_ai") return LlmBackend::kOpenAi;
+  if (name == "openai_compatible" || name == "openai-compatible" || name == "compatible")
+    return LlmBackend::kOpenAiCompatible;
+  if (name == "ollama") return LlmBackend::kOllama;
+  if (name == "local") return LlmBackend::kLocal;
+  return std::nullopt;
+}
+
 Result<Settings> build_settings(const Lookup& value) {
   Settings s;
   Result<LlmSettings> llm = llm_settings(value);
@@ -112,6 +121,13 @@ Result<Settings> build_settings(const Lookup& value) {
                .port = static_cast<std::uint16_t>(int_value(value("gateway.port").text)),
                .auth_token = value("gateway.auth_token").text,
                .user_id = value("gateway.user_id").text};
+  s.cli = {.enabled = bool_value(value("cli.enabled").text)};
+  s.bus = {.enabled = bool_value(value("bus.enabled").text),
+           .host = value("bus.host").text,
+           .port = static_cast<std::uint16_t>(int_value(value("bus.port").text)),
+           .http_port = static_cast<std::uint16_t>(int_value(value("bus.http_port").text)),
+           .stream_port = static_cast<std::uint16_t>(int_value(value("bus.stream_port").text)),
+           .call_timeout = duration(value("bus.call_timeout"))};
   s.agent = {.name = value("agent.name").text,
              .max_tool_iterations = static_cast<int>(int_value(value("agent.max_tool_iterations").text)),
              .auto_approve_tools = bool_value(value("agent.auto_approve_tools").text),
@@ -125,11 +141,14 @@ Result<Settings> build_settings(const Lookup& value) {
               .body_bytes = bytes("limits.body"),
               .v1_body_bytes = bytes("limits.v1_body"),
               .header_bytes = bytes("limits.headers"),
+              .header_timeout = duration(value("limits.header_timeout")),
               .connections = count("limits.connections"),
+              .failed_logins = static_cast<int>(int_value(value("limits.failed_logins").text)),
               .event_subscribers = count("limits.event_subscribers")};
   s.log = {.level = log::level_from_name(value("log.level").text).value_or(log::Level::kInfo),
            .file = value("log.file").text};
   if (s.log.file == "off") s.log.file.clear();
+  s.secrets = {.master_key = value("secrets.master_key").text};
   s.tools = {.timeout = duration(value("tools.timeout"))};
   s.infer = {.idle = duration(value("infer.idle")),
              .threads = static_cast<int>(int_value(value("infer.threads").text))};

@@ -20,13 +20,27 @@ struct GatewaySettings {
   std::string user_id;
 };
 
+struct BusSettings {
+  bool enabled = true;
+  std::string host;
+  std::uint16_t port = 0;
+  std::uint16_t http_port = 0;  // of HTTP triggers
+  std::uint16_t stream_port = 0;
+  std::chrono::milliseconds call_timeout{};
+};
+
+struct CliSettings {
+  bool enabled = true;  // `chela run` talks on its terminal or standard input
+};
+
 enum class LlmBackend { kOpenAi, kOpenAiCompatible, kOllama, kLocal };
 
 struct LlmSettings {
   LlmBackend backend = LlmBackend::kLocal;
-  std::string base_url;     // with the scheme, without a slash at the end; "" for local
-  std::string unix_socket;  // connect here instead of to the URL's host; "" = no
-  std::string api_key;      // "" = none is sent
+  std::string base_url_key = "llm.base_url";  // the setting that base_url comes from
+  std::string base_url;                       // with the scheme, without a slash at the end; "" for local
+  std::string unix_socket;                    // connect here instead of to the URL's host; "" = no
+  std::string api_key;                        // "" = none is sent
   std::string model;
   std::vector<std::pair<std::string, std::string>> extra_headers;
   int max_retries = 0;
@@ -50,7 +64,9 @@ struct LimitSettings {
   size_t body_bytes = 0;
   size_t v1_body_bytes = 0;
   size_t header_bytes = 0;
+  std::chrono::milliseconds header_timeout{};
   size_t connections = 0;
+  int failed_logins = 0;         // of one address, then it waits; 0 = never
   size_t event_subscribers = 0;  // per user
 };
 
@@ -63,6 +79,10 @@ struct ToolSettings {
   std::chrono::milliseconds timeout{};
 };
 
+struct SecretSettings {
+  std::string master_key;  // "" : the vault's key file
+};
+
 struct InferSettings {
   std::chrono::milliseconds idle{};
   int threads = 0;  // 0 = one per core
@@ -70,11 +90,14 @@ struct InferSettings {
 
 struct Settings {
   GatewaySettings gateway;
+  BusSettings bus;
+  CliSettings cli;
   LlmSettings llm;
   AgentSettings agent;
   LimitSettings limits;
   LogSettings log;
   ToolSettings tools;
+  SecretSettings secrets;
   InferSettings infer;
 };
 

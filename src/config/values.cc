@@ -106,11 +106,9 @@ Result<> check_value(const Key& key, std::string_view text) {
       break;
     }
     case Type::kSecret:
-      if (text.starts_with("secret:")) {
-        return fail(Code::kUnsupported,
-                    "{} = {}: there is no vault yet; set the environment variable {} instead", key.name, text,
-                    env_name(key));
-      }
+      if (is_secret_reference(text) && key.name == "secrets.master_key")
+        return fail(Code::kInvalidArgument, "{} opens the vault and cannot lie in it", key.name);
+      good = good && text != kSecretReference;
       break;
     case Type::kString:
     case Type::kList:

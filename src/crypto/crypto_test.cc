@@ -6,6 +6,7 @@
 #include "base/base64.h"
 #include "crypto/hash.h"
 #include "crypto/random.h"
+#include "crypto/seal.h"
 
 namespace chela::crypto {
 namespace {
@@ -38,6 +39,54 @@ TEST(Random, GivesWhatIsAskedAndNeverTheSame) {
     EXPECT_EQ(base64::decode(token).value().size(), 32u);
     EXPECT_TRUE(seen.insert(token).second);
   }
+}
+
+TEST(Seal, OpensWithTheSameKeyAndHeaderOnly) {
+  const std::string salt(kSaltBytes, 's');
+  const Secret key = derive_key("a master key", salt, "test");
+  EXPECT_EQ(key.size(), kSealKeyBytes);
+  for (const Secret& other :
+       {derive_key("a master key", std::string(kSaltBytes, 't'), "test"),
+        derive_key("a master key", salt, "other"), derive_key("another key", salt, "test")}) {
+    EXPECT_NE(other.view(), key.view());
+    EXPECT_FALSE(open_sealed(other, "head", seal(key, "head", "text")));
+  }
+  EXPECT_TRUE(
+      rc::check("what was sealed comes back", [&](const std::string& header, const std::string& plain) {
+        const std::string sealed = seal(key, header, plain);
+        RC_ASSERT(sealed.size() == plain.size() + kSealOverhead);
+        RC_ASSERT(sealed != seal(key, header, plain));
+        const std::optional<Secret> opened = open_sealed(key, header, sealed);
+        RC_ASSERT((opened && opened->view() == plain));
+        RC_ASSERT(!open_sealed(key, header + "x", sealed));
+      }));
+}
+
+TEST(Seal, AnyChangedByteIsNoticed) {
+  const Secret key = derive_key("a master key", std::string(kSaltBytes, 's'), "test");
+  const std::string sealed = seal(key, "head", "the text");
+  for (size_t at = 0; at < sealed.size(); ++at) {
+    std::string changed = sealed;
+    changed[at] = static_cast<char>(changed[at] ^ 1);
+    EXPECT_FALSE(open_sealed(key, "head", changed)) << at;
+    EXPECT_FALSE(open_sealed(key, "head", sealed.substr(0, at))) << at;
+  }
+}
+
+TEST(Secret, IsMovedNotCopiedAndWiped) {
+  std::string text(100, 'x');
+  const char* const where = text.data();
+  Secret secret = Secret::taken_from(text);
+  EXPECT_TRUE(text.empty());
+  EXPECT_EQ(std::string_view(where, 100), std::string(100, '\0'));
+  EXPECT_EQ(secret.view(), std::string(100, 'x'));
+  Secret moved = std::move(secret);
+  EXPECT_EQ(moved.copy().view(), moved.view());
+  secret = Secret("other");
+  EXPECT_EQ(secret.view(), "other");
+  char bytes[4] = {'a', 'b', 'c', 'd'};
+  wipe(bytes, sizeof bytes);
+  EXPECT_EQ(std::string_view(bytes, 4), std::string(4, '\0'));
 }
 
 }  // namespace

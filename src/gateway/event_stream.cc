@@ -13,11 +13,12 @@ constexpr std::string_view kKeepAlive = ": keep-alive\n\n";
 }  // namespace
 
 EventStream::EventStream(runtime::EventLoop& loop, std::shared_ptr<net::Exchange> exchange,
-                         std::function<net::Headers()> headers, size_t& open_streams)
+                         std::function<net::Headers()> headers, size_t& open_streams, std::stop_token stop)
     : loop_(loop),
       exchange_(std::move(exchange)),
       headers_(std::move(headers)),
-      open_streams_(open_streams) {}
+      open_streams_(open_streams),
+      stop_(std::move(stop)) {}
 
 EventStream::~EventStream() {
   if (timer_) loop_.cancel(*timer_);
@@ -62,7 +63,7 @@ Result<> EventStream::emit(op::Event event) {
 Task<Result<>> EventStream::drained() {
   if (broken_) co_return fail(Code::kUnavailable, "the client has gone");
   if (!opened_ || exchange_->pending() <= kHighWater) co_return Result<>{};
-  co_return co_await exchange_->drained(kHighWater, exchange_->client_gone());
+  co_return co_await exchange_->drained(kHighWater, stop_);
 }
 
 void EventStream::finish(const std::optional<op::Event>& last) {

@@ -15,9 +15,9 @@ namespace chela::gateway {
 class EventStream final : public op::EventSink {
  public:
   // `headers` is asked when the stream begins: handlers may add theirs until then.
-  // `open_streams` counts those that have begun and not ended.
+  // `open_streams` counts those that have begun and not ended. After `stop` no client is waited for.
   EventStream(runtime::EventLoop& loop, std::shared_ptr<net::Exchange> exchange,
-              std::function<net::Headers()> headers, size_t& open_streams);
+              std::function<net::Headers()> headers, size_t& open_streams, std::stop_token stop);
   ~EventStream() override;
   EventStream(const EventStream&) = delete;
   EventStream& operator=(const EventStream&) = delete;
@@ -38,6 +38,7 @@ class EventStream final : public op::EventSink {
   std::shared_ptr<net::Exchange> exchange_;
   std::function<net::Headers()> headers_;
   size_t& open_streams_;
+  const std::stop_token stop_;
   std::optional<runtime::TimerId> timer_;
   bool opened_ = false;
   bool broken_ = false;

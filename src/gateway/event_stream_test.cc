@@ -50,8 +50,8 @@ class EventStreamTest : public ::testing::Test {
   testing::ManualLoop loop_;
   std::shared_ptr<FakeExchange> exchange_ = std::make_shared<FakeExchange>();
   size_t open_ = 0;
-  std::unique_ptr<EventStream> stream_ =
-      std::make_unique<EventStream>(loop_, exchange_, [] { return net::Headers{{{"X-Mine", "1"}}}; }, open_);
+  std::unique_ptr<EventStream> stream_ = std::make_unique<EventStream>(
+      loop_, exchange_, [] { return net::Headers{{{"X-Mine", "1"}}}; }, open_, exchange_->client_gone());
 };
 
 TEST_F(EventStreamTest, WritesEventIdAndData) {

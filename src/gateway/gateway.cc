@@ -2,16 +2,19 @@
 
 #include "base/strings.h"
 #include "gateway/byte_stream.h"
+#include "gateway/chat_socket.h"
 #include "gateway/error_reply.h"
 #include "gateway/event_stream.h"
-#include "gateway/front_page.h"
 #include "gateway/request_input.h"
+#include "gateway/static_files.h"
 #include "obs/log.h"
 
 namespace chela::gateway {
 namespace {
 
 constexpr std::string_view kMetricsPath = "/metrics";
+constexpr std::string_view kSocketPath = "/api/chat/ws";
+constexpr std::string_view kSocketEvents = "/api/chat/events";  // the route whose events a socket carries
 constexpr std::string_view kMetricsPermission = "system:read";
 
 void add_security_headers(net::Headers& headers) {
@@ -24,6 +27,7 @@ void add_security_headers(net::Headers& headers) {
 net::HttpServerOptions server_options(const GatewayOptions& options) {
   net::HttpServerOptions out;
   out.max_header_bytes = options.header_bytes;
+  out.header_timeout = options.header_timeout;
   out.max_connections = options.connections;
   out.refusal = [](int status, const Error& error, std::string_view path) {
     net::HttpResponse response = error_reply(error, envelope_for(path), status);
@@ -31,7 +35,7 @@ net::HttpServerOptions server_options(const GatewayOptions& options) {
     return response;
   };
   out.body_limit = [small = options.body_bytes, large = options.v1_body_bytes](std::string_view path) {
-    return path.starts_with("/v1/") ? large : small;
+    return path.starts_with("/v1/") || path == "/api/chat/send" ? large : small;
   };
   return out;
 }
@@ -102,7 +106,11 @@ Task<> Gateway::handle(std::shared_ptr<net::Exchange> exchange) {
   const SteadyTime start = loop_.clock().steady();
   std::string operation = "none";
   const int status = co_await serve(exchange, operation);
-  const std::chrono::duration<double> took = loop_.clock().steady() - start;
+  count(exchange->request(), operation, status, loop_.clock().steady() - start);
+}
+
+void Gateway::count(const net::HttpRequest& request, const std::string& operation, int status,
+                    std::chrono::duration<double> took) {
   metrics_
       .counter("chela_http_requests_total", "Requests answered",
                {{"operation", operation}, {"status", std::to_string(status)}})
@@ -111,42 +119,57 @@ Task<> Gateway::handle(std::shared_ptr<net::Exchange> exchange) {
       .histogram("chela_http_request_seconds", "From the request's last byte to the end of its answer",
                  {{"operation", operation}})
       .observe(took.count());
-  log::debug("gateway", "request",
-             {{"method", exchange->request().method},
-              {"path", exchange->request().path},
-              {"operation", operation},
-              {"status", status}});
+  log::debug(
+      "gateway", "request",
+      {{"method", request.method}, {"path", request.path}, {"operation", operation}, {"status", status}});
 }
 
-// Answers one request and gives the status. `operation` becomes the name that metrics count it under.
-Task<int> Gateway::serve(std::shared_ptr<net::Exchange> exchange, std::string& operation) {
+namespace {
+
+Task<int> known(int status) { co_return status; }
+
+}  // namespace
+
+// Answers one request and gives the status. `operation` becomes the name that metrics count it under. No coroutine itself: what finds
+// the way would be kept as long as a stream is served.
+Task<int> Gateway::serve(const std::shared_ptr<net::Exchange>& exchange, std::string& operation) {
   const net::HttpRequest& request = exchange->request();
   const op::Envelope unknown = envelope_for(request.path);
   if (const Result<> own = origins_.check(request); !own)
-    co_return reply(*exchange, error_reply(own.error(), unknown));
-  if (request.path == "/" || request.path == kMetricsPath) {
-    operation = request.path == "/" ? "page" : "metrics";
-    const Result<int> status = co_await page(exchange);
-    co_return status ? *status : reply(*exchange, error_reply(status.error(), unknown));
+    return known(reply(*exchange, error_reply(own.error(), unknown)));
+  if (is_static_path(request.path) || request.path == kMetricsPath) {
+    operation = request.path == kMetricsPath ? "metrics" : "page";
+    return answered(exchange, page(exchange), unknown);
+  }
+  if (request.path == kSocketPath) {
+    operation = "socket";
+    return answered(exchange, socket(exchange), unknown);
   }
   const std::string_view method =
       request.method == "HEAD" ? std::string_view("GET") : std::string_view(request.method);
   Call call{.exchange = exchange, .match = registry_.match(op::Surface::kGateway, method, request.path)};
   if (request.method == "OPTIONS" && (call.match || !call.match.allowed.empty()))
-    co_return preflight(*exchange, call.match);
+    return known(preflight(*exchange, call.match));
   if (!call.match && !call.match.allowed.empty()) {
     net::HttpResponse refused = error_reply(method_error(request, call.match.allowed), unknown, 405);
     refused.headers.add("Allow", strings::join(call.match.allowed, ", "));
-    co_return reply(*exchange, std::move(refused));
+    return known(reply(*exchange, std::move(refused)));
   }
   if (!call.match) {
     const Error missing{.code = Code::kNotFound,
                         .message = fmt::format("there is nothing at {} {}", request.method, request.path)};
-    co_return reply(*exchange, error_reply(missing, unknown));
+    return known(reply(*exchange, error_reply(missing, unknown)));
   }
   operation = call.match.operation->id;
-  const Result<int> status = co_await run(call);
-  co_return status ? *status : reply(*exchange, error_reply(status.error(), call.match.route->envelope));
+  const op::Envelope envelope = call.match.route->envelope;
+  return answered(exchange, run(std::move(call)), envelope);
+}
+
+// What served the request may leave it to this to say why not.
+Task<int> Gateway::answered(std::shared_ptr<net::Exchange> exchange, Task<Result<int>> served,
+                            op::Envelope envelope) {
+  const Result<int> status = co_await std::move(served);
+  co_return status ? *status : reply(*exchange, error_reply(status.error(), envelope));
 }
 
 int Gateway::preflight(net::Exchange& exchange, const op::Match& match) const {
@@ -158,10 +181,46 @@ int Gateway::preflight(net::Exchange& exchange, const op::Match& match) const {
 
 Task<Result<op::Principal>> Gateway::identify(const net::HttpRequest& request) {
   if (request.transport == net::Transport::kUnix) co_return owner_;
-  co_return co_await authenticator_.authenticate(bearer_token(request));
+  co_return co_await authenticator_.login(bearer_token(request), request.peer);
 }
 
-// What is no operation: the front page and the metrics.
+// What a socket is served with.
+struct Gateway::Admission {
+  op::Principal caller;
+  std::shared_ptr<const op::Operation> events;
+  json::Value args;  // of the events
+  std::shared_ptr<const security::TokenLease> lease;
+};
+
+Task<Result<Gateway::Admission>> Gateway::admit(std::shared_ptr<net::Exchange> exchange) {
+  const net::HttpRequest& request = exchange->request();
+  if (Result<> own = origins_.check_socket(request); !own) co_return fail(own.error());
+  Result<op::Principal> caller = co_await identify(request);
+  if (!caller) co_return fail(caller.error());
+  op::Match events = registry_.match(op::Surface::kGateway, "GET", kSocketEvents);
+  if (!events) co_return fail(Code::kUnsupported, "this engine has nothing at {}", kSocketEvents);
+  Result<op::Params> query = query_params(request);
+  if (!query) co_return fail(query.error());
+  Result<std::shared_ptr<const security::TokenLease>> lease = co_await authenticator_.watch(loop_, *caller);
+  if (!lease) co_return fail(lease.error());
+  Result<json::Value> merged = op::merge_input(*events.operation, {}, *query, json::Value());
+  if (!merged) co_return fail(merged.error());
+  Result<json::Value> args = op::prepare(*events.operation, *caller, std::move(*merged));
+  if (!args) co_return fail(args.error());
+  co_return Admission{std::move(*caller), std::move(events.operation), std::move(*args), std::move(*lease)};
+}
+
+Task<Result<int>> Gateway::socket(std::shared_ptr<net::Exchange> exchange) {
+  Result<Admission> admitted = co_await admit(exchange);
+  if (!admitted) co_return fail(admitted.error());
+  ChatSocket socket(loop_, registry_, std::move(exchange), std::move(admitted->caller), sockets_,
+                    admitted->lease->ended());
+  if (Result<> served = co_await socket.run(std::move(admitted->events), std::move(admitted->args)); !served)
+    co_return fail(served.error());
+  co_return 101;
+}
+
+// What is no operation: the web page and the metrics.
 Task<Result<int>> Gateway::page(std::shared_ptr<net::Exchange> exchange) {
   const net::HttpRequest& request = exchange->request();
   if (request.method != "GET" && request.method != "HEAD") {
@@ -175,17 +234,19 @@ Task<Result<int>> Gateway::page(std::shared_ptr<net::Exchange> exchange) {
     if (!caller) co_return fail(caller.error());
     if (!caller->allows(kMetricsPermission))
       co_return fail(Code::kPermissionDenied, "/metrics needs the permission {}", kMetricsPermission);
+    if (options_.measure) options_.measure();
     response.headers.add("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
     response.body = metrics_.render();
   } else {
-    response.headers.add("Content-Type", "text/html; charset=utf-8");
-    response.headers.add("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'");
-    response.body = front_page(options_.version);
+    const StaticFile* file = find_static(page_files(), request.path);
+    if (!file) co_return fail(Code::kNotFound, "there is no file {}", request.path);
+    response = static_reply(*file, request);
   }
   co_return reply(*exchange, std::move(response));
 }
 
-Task<Result<int>> Gateway::run(Call& call) {
+// Who calls, and with what.
+Task<Result<>> Gateway::prepare(Call& call) {
   const net::HttpRequest& request = call.exchange->request();
   const op::Operation& operation = *call.match.operation;
   if (!operation.permission.empty()) {
@@ -206,7 +267,12 @@ Task<Result<int>> Gateway::run(Call& call) {
   call.context.stop = call.exchange->client_gone();
   call.context.headers = public_headers(request);
   call.context.reply_headers = std::make_shared<std::map<std::string, std::string, std::less<>>>();
-  switch (operation.kind) {
+  co_return Result<>{};
+}
+
+Task<Result<int>> Gateway::run(Call call) {
+  if (const Result<> ready = co_await prepare(call); !ready) co_return fail(ready.error());
+  switch (call.match.operation->kind) {
     case op::Kind::kValue:
       co_return co_await run_value(call);
     case op::Kind::kEvents:
@@ -219,7 +285,9 @@ Task<Result<int>> Gateway::run(Call& call) {
 
 namespace {
 
+// A route that answers 204 answers 200 when there is something to say after all.
 net::HttpResponse value_reply(int status, const json::Value& value) {
+  if (status == 204 && !value.is_null()) status = 200;
   net::HttpResponse response{.status = status};
   if (status == 204) return response;
   response.headers.add("Content-Type", "application/json");
@@ -253,9 +321,19 @@ Task<Result<int>> Gateway::run_events(Call& call) {
     call.add_reply_headers(out);
     return out;
   };
-  EventStream stream(loop_, call.exchange, headers, event_streams_);
+  const Result<std::shared_ptr<const security::TokenLease>> lease =
+      co_await authenticator_.watch(loop_, call.context.principal);
+  if (!lease) co_return fail(lease.error());
+  const std::stop_token ended = (*lease)->ended();
+  std::stop_source stop;
+  const auto end = [&stop] { stop.request_stop(); };
+  const std::stop_callback on_gone(call.exchange->client_gone(), end);
+  const std::stop_callback on_end(ended, end);
+  call.context.stop = stop.get_token();
+  EventStream stream(loop_, call.exchange, headers, event_streams_, stop.get_token());
   const auto& handler = std::get<op::EventsHandler>(call.match.operation->handler);
-  const Result<json::Value> value = co_await handler(call.context, std::move(call.args), stream);
+  Result<json::Value> value = co_await handler(call.context, std::move(call.args), stream);
+  if (ended.stop_requested()) value = fail(Code::kUnauthenticated, "the token was revoked or has expired");
   const op::Envelope envelope = call.match.route->envelope;
   if (stream.opened()) {
     stream.finish(value ? std::nullopt : std::optional(error_event(value.error(), envelope)));

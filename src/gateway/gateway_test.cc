@@ -9,6 +9,7 @@
 #include "testing/fake_engine.h"
 #include "testing/raw_socket.h"
 #include "testing/test_dir.h"
+#include "tools/registry.h"
 
 namespace chela::gateway {
 namespace {
@@ -47,19 +48,23 @@ class GatewayTest : public ::testing::Test {
     services_.loop = &loop_;
     services_.ids = &ids_;
     services_.engine = &engine_;
+    services_.tools = &tools_;
     services_.tokens = &tokens_;
     services_.status = [] { return api::Status{.version = "1"}; };
     services_.ready = [] { return true; };
     ASSERT_TRUE(api::add_operations(registry_, services_));
     options_.socket = dir_.path() + "/gateway.sock";
-    options_.version = "1.2.3";
     start();
   }
 
   void TearDown() override { runtime::block_on(loop_, gateway_->stop(0ms)); }
 
-  void start() {
-    gateway_ = std::make_unique<Gateway>(loop_, registry_, authenticator_, security::owner_principal("u"),
+  void start(security::FailedLogins::Limits logins = {}) {
+    gateway_.reset();
+    failed_logins_ = std::make_unique<security::FailedLogins>(loop_.clock(), logins);
+    authenticator_ =
+        std::make_unique<security::Authenticator>(tokens_, *failed_logins_, std::string(kToken), "u");
+    gateway_ = std::make_unique<Gateway>(loop_, registry_, *authenticator_, security::owner_principal("u"),
                                          metrics_, options_);
     const Result<> listening = gateway_->listen();
     ASSERT_TRUE(listening) << listening.error().text();
@@ -106,10 +111,12 @@ class GatewayTest : public ::testing::Test {
   runtime::Pool pool_{loop_, 4};
   runtime::RandomIdSource ids_{loop_.clock()};
   testing::FakeEngine engine_{loop_};
+  tools::Registry tools_;
   obs::Metrics metrics_;
   MemoryTokens token_store_;
   security::TokenService tokens_{token_store_, loop_.clock()};
-  security::Authenticator authenticator_{tokens_, std::string(kToken), "u"};
+  std::unique_ptr<security::FailedLogins> failed_logins_;
+  std::unique_ptr<security::Authenticator> authenticator_;
   api::Services services_;
   op::Registry registry_;
   GatewayOptions options_;
@@ -121,7 +128,7 @@ TEST_F(GatewayTest, PublicPagesNeedNoToken) {
   EXPECT_EQ(status(ask("GET /healthz")), 200);
   EXPECT_EQ(status(ask("GET /readyz")), 200);
   const std::string page = ask("GET /");
-  EXPECT_TRUE(has(page, "Chela 1.2.3"));
+  EXPECT_TRUE(has(page, "<title>Chela</title>"));
   EXPECT_TRUE(has(page, "X-Content-Type-Options: nosniff"));
   EXPECT_TRUE(has(page, "X-Frame-Options: DENY"));
   const std::string head = ask("HEAD /api/health");
@@ -171,9 +178,15 @@ TEST_F(GatewayTest, BodiesAreReadStrictly) {
   EXPECT_EQ(status(post("/api/chat/send", R"({"content": 1})")), 422);
   EXPECT_EQ(status(post("/api/chat/send", "")), 422);
   EXPECT_EQ(status(ask("GET /api/chat/history?thread_id=%ff", bearer())), 400);
-  EXPECT_EQ(status(post("/api/chat/send", R"({"content": ")" + std::string(kMaxBodyBytes, 'x') + "\"}")),
-            413);
   EXPECT_EQ(engine_.sent.size(), 2u);
+  EXPECT_EQ(
+      status(post("/api/chat/interrupt", R"({"thread_id": ")" + std::string(kMaxBodyBytes, 'x') + "\"}")),
+      413);
+  // Files may come with a message.
+  EXPECT_EQ(status(post("/api/chat/send", R"({"content": ")" + std::string(kMaxBodyBytes, 'x') + "\"}")),
+            202);
+  EXPECT_EQ(status(post("/api/chat/send", R"({"content": ")" + std::string(kMaxV1BodyBytes, 'x') + "\"}")),
+            413);
 }
 
 TEST_F(GatewayTest, WhatThereIsNotIsSaid) {
@@ -295,11 +308,76 @@ TEST_F(GatewayTest, TheUnixSocketBelongsToTheOwner) {
   EXPECT_EQ(status(response), 200) << response;
 }
 
+TEST_F(GatewayTest, WrongTokensMakeTheirAddressWait) {
+  runtime::block_on(loop_, gateway_->stop(0ms));
+  start({.window = 300ms});
+  const auto ask_with = [this](std::string_view token) { return ask("GET /v1/models", bearer(token)); };
+  std::string refused = ask_with("wrong");
+  EXPECT_EQ(status(refused), 401);
+  // A window may end within the loop: the next one then begins.
+  for (int i = 0; i < 10 * kMaxFailedLogins && status(refused) != 429; ++i) refused = ask_with("wrong");
+  ASSERT_EQ(status(refused), 429) << refused;
+  EXPECT_TRUE(has(refused, "Retry-After: 1"));
+  EXPECT_EQ(body(refused).find("error")->string_or("type"), "rate_limit_error");
+  // Who shows no token guesses nothing, and the owner's socket has no address.
+  EXPECT_EQ(status(ask("GET /v1/models")), 401);
+  EXPECT_EQ(status(client([path = options_.socket] {
+              RawSocket socket = RawSocket::connect_unix(path);
+              socket.send("GET /api/tokens HTTP/1.1\r\nHost: chela\r\nConnection: close\r\n\r\n");
+              return socket.read_to_end();
+            })),
+            200);
+  // Nor does whoever shows wrong tokens from its address lock the owner out.
+  EXPECT_EQ(status(ask("GET /api/tokens", bearer())), 200);
+}
+
+// A page of another site may put the gateway's address into an image, with any token.
+TEST_F(GatewayTest, WhatPagesOfOtherSitesAskIsRefusedAndNotCounted) {
+  const std::string from_there = "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\n";
+  for (int i = 0; i <= kMaxFailedLogins; ++i)
+    EXPECT_EQ(status(ask("GET /api/chat/threads?token=bad", from_there)), 403);
+  EXPECT_EQ(status(ask("GET /api/chat/threads?token=bad")), 401);
+  EXPECT_EQ(status(ask("GET /", from_there)), 403);
+  const std::string link = "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n";
+  EXPECT_EQ(status(ask("GET /?token=x", link + "Sec-Fetch-Dest: document\r\n")), 200);
+  EXPECT_EQ(status(ask("GET /", link + "Sec-Fetch-Dest: iframe\r\n")), 403);
+  EXPECT_EQ(status(ask("GET /api/health", link)), 403);
+  EXPECT_EQ(status(ask("GET /api/health", "Sec-Fetch-Site: same-origin\r\n")), 200);
+  // localhost and 127.0.0.1 are two sites of one machine.
+  EXPECT_EQ(status(ask("GET /api/health", from_there + "Origin: http://127.0.0.1:1\r\n")), 200);
+  EXPECT_EQ(status(ask("GET /api/tokens", from_there + bearer())), 200);
+}
+
+TEST_F(GatewayTest, ConnectionsPastTheLimitAreRefusedInTheWordsOfTheirPath) {
+  runtime::block_on(loop_, gateway_->stop(0ms));
+  options_.connections = 1;
+  start();
+  const auto [v1, own] = client([port = gateway_->port()] {
+    const RawSocket held = [port] {
+      RawSocket socket = RawSocket::connect_tcp(port);
+      socket.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+      socket.read_response();
+      return socket;
+    }();
+    const auto ask = [port](std::string_view path) {
+      RawSocket socket = RawSocket::connect_tcp(port);
+      socket.send(fmt::format("GET {} HTTP/1.1\r\nHost: localhost\r\n\r\n", path));
+      return socket.read_to_end();
+    };
+    return std::pair(ask("/v1/models"), ask("/api/threads"));
+  });
+  EXPECT_EQ(status(v1), 503);
+  EXPECT_EQ(body(v1).find("error")->string_or("type"), "server_error");
+  EXPECT_TRUE(has(v1, "Retry-After: 1"));
+  EXPECT_EQ(status(own), 503);
+  EXPECT_EQ(body(own).find("error")->string_or("code"), "unavailable");
+}
+
 TEST_F(GatewayTest, TakenPortsAreAConflict) {
   GatewayOptions options = options_;
   options.port = gateway_->port();
   options.socket = "";
-  Gateway second(loop_, registry_, authenticator_, security::owner_principal("u"), metrics_, options);
+  Gateway second(loop_, registry_, *authenticator_, security::owner_principal("u"), metrics_, options);
   EXPECT_EQ(second.listen().error().code, Code::kConflict);
   runtime::block_on(loop_, second.stop(0ms));
 }

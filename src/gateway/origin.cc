@@ -33,8 +33,10 @@ std::string_view host_of_origin(std::string_view origin) {
 }  // namespace
 
 Result<> OriginPolicy::check(const net::HttpRequest& request) const {
-  if (request.transport == net::Transport::kUnix || !is_loopback_name(host_)) return {};
-  if (request.headers.find("Authorization")) return {};
+  if (request.transport == net::Transport::kUnix || request.headers.find("Authorization")) return {};
+  if (from_other_site(request))
+    return fail(Code::kPermissionDenied, "pages of other sites may not use this gateway");
+  if (!is_loopback_name(host_)) return {};
   if (const std::string* host = request.headers.find("Host");
       host && !is_loopback_name(without_port(*host))) {
     return fail(Code::kPermissionDenied, "the host '{}' is not this machine; use http://{}:{}", *host, host_,
@@ -45,6 +47,33 @@ Result<> OriginPolicy::check(const net::HttpRequest& request) const {
     return fail(Code::kPermissionDenied, "pages of '{}' may not use this gateway", *origin);
   }
   return {};
+}
+
+// By what browsers say of themselves: an image or a form of another page has neither an Origin nor a foreign Host. A link to the page is
+// followed as from anywhere; a page of this machine is judged by its Origin.
+bool OriginPolicy::from_other_site(const net::HttpRequest& request) const {
+  const std::string* site = request.headers.find("Sec-Fetch-Site");
+  if (!site || *site != "cross-site") return false;
+  const std::string* mode = request.headers.find("Sec-Fetch-Mode");
+  const std::string* into = request.headers.find("Sec-Fetch-Dest");
+  if (request.path == "/" && mode && *mode == "navigate" && (!into || *into == "document")) return false;
+  const std::string* origin = request.headers.find("Origin");
+  return !origin || !(own(*origin) || (is_loopback_name(host_) && is_loopback_name(host_of_origin(*origin))));
+}
+
+Result<> OriginPolicy::check_socket(const net::HttpRequest& request) const {
+  if (request.transport == net::Transport::kUnix || request.headers.find("Authorization")) return {};
+  const std::string* origin = request.headers.find("Origin");
+  if (!origin) {
+    return fail(Code::kPermissionDenied,
+                "a WebSocket without an Authorization header needs an Origin header; send either");
+  }
+  const std::string* host = request.headers.find("Host");
+  const size_t scheme = origin->find("://");
+  const bool same = host && scheme != std::string::npos &&
+                    strings::iequals(std::string_view(*origin).substr(scheme + 3), *host);
+  if (same || is_loopback_name(host_of_origin(*origin))) return {};
+  return fail(Code::kPermissionDenied, "pages of '{}' may not use this gateway", *origin);
 }
 
 bool OriginPolicy::own(std::string_view origin) const {

@@ -15,8 +15,13 @@ class OriginPolicy {
  public:
   OriginPolicy(std::string host, std::uint16_t port) : host_(std::move(host)), port_(port) {}
 
-  // kPermissionDenied for a Host or Origin that is not this machine's.
+  // kPermissionDenied for a Host or Origin that is not this machine's, and for what a page of another site asks (Sec-Fetch-Site), except
+  // a link to the page.
   Result<> check(const net::HttpRequest& request) const;
+
+  // For a WebSocket, which browsers open without asking CORS: the Origin has to be there, and be this machine's or the gateway's own.
+  // Not asked of a caller that shows its token in the Authorization header, which no page can.
+  Result<> check_socket(const net::HttpRequest& request) const;
 
   // Adds the CORS headers when the page's origin is the gateway's own.
   void add_cors(const net::HttpRequest& request, net::Headers& headers) const;
@@ -25,6 +30,7 @@ class OriginPolicy {
 
  private:
   bool own(std::string_view origin) const;
+  bool from_other_site(const net::HttpRequest& request) const;
 
   std::string host_;
   std::uint16_t port_;

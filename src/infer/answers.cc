@@ -170,6 +170,7 @@ std::string spoken_time(std::string_view rfc3339) {
 }
 
 std::string answer_from(std::string_view tool, const json::Value& arguments, const ToolResult& result) {
+  if (result.is_declined) return "I have not done that, as you declined it.";
   if (result.is_error)
     return fmt::format("That did not work: {}",
                        result.text.empty() ? "the tool gave no reason" : result.text);

@@ -63,6 +63,18 @@ TEST(Answers, ShowTheResultAsItIs) {
             "That did not work: there is no x");
 }
 
+TEST(Answers, WhatWasDeclinedIsNotSaidToBeDone) {
+  constexpr std::string_view kNotDone = "I have not done that, as you declined it.";
+  constexpr std::string_view kDeclined =
+      "The person declined this call. Do not repeat it. Go on without it, or say what you need and why.";
+  EXPECT_EQ(answer("write_file", R"j({"path":"a.txt"})j", kDeclined), kNotDone);
+  EXPECT_EQ(answer("write_file", R"j({"path":"a.txt"})j", "Error: " + std::string(kDeclined)), kNotDone);
+  EXPECT_EQ(answer("read_file", R"j({"path":"a.txt"})j",
+                   "<tool_output name=\"read_file\" sanitized=\"false\">\nThe person declined to "
+                   "dance.\n</tool_output>"),
+            "a.txt:\n\nThe person declined to dance.");
+}
+
 TEST(Answers, Time) {
   EXPECT_EQ(answer("time", R"j({"operation":"now"})j", R"j({"iso":"2026-11-22T10:05:00.000Z","unix":1})j"),
             "It is Sunday, 22 November 2026, 10:05 UTC.");

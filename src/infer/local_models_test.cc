@@ -1,5 +1,6 @@
 // With the real models, when they are on this machine: routing accuracy, free chat, prefix reuse, cancelling.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -7,6 +8,7 @@
 
 #include "base/strings.h"
 #include "infer/fake_models.h"
+#include "infer/limits.h"
 #include "infer/model_host.h"
 
 namespace chela::infer {
@@ -120,6 +122,68 @@ TEST_F(LocalModels, EmbeddingsAreUnitVectorsByMeaning) {
   EXPECT_EQ((*vectors)[0].size(), 384U);
   EXPECT_NEAR(similarity((*vectors)[0], (*vectors)[0]), 1.0F, 1e-4F);
   EXPECT_GT(similarity((*vectors)[0], (*vectors)[1]), similarity((*vectors)[0], (*vectors)[2]) + 0.3F);
+}
+
+TEST_F(LocalModels, OfALongTextTheBeginningIsEmbedded) {
+  auto embedder = host_->embedder();
+  ASSERT_TRUE(embedder);
+  const auto likeness = [&](size_t words) {
+    std::string text;
+    for (size_t i = 0; i < words; ++i) text += "cat ";
+    const std::vector<std::string> texts = {text + "volcano", text + "mathematics"};
+    EXPECT_EQ((*embedder)->count_tokens(texts[0]) > kEmbeddingTokens, words >= kEmbeddingTokens);
+    const auto vectors = (*embedder)->embed(texts);
+    return similarity((*vectors)[0], (*vectors)[1]);
+  };
+  EXPECT_LT(likeness(kEmbeddingTokens / 8), 0.999F);
+  EXPECT_NEAR(likeness(kEmbeddingTokens), 1.0F, 1e-4F);
+}
+
+TEST_F(LocalModels, ManyTextsAreEmbeddedAsEachAlone) {
+  auto embedder = host_->embedder();
+  ASSERT_TRUE(embedder);
+  std::string longest;
+  while ((*embedder)->count_tokens(longest) < kEmbeddingTokens) longest += "some words ";
+  std::vector<std::string> texts(kEmbeddingBatchTokens / kEmbeddingTokens + 1, longest);
+  while (texts.size() <= kEmbeddingBatchTexts) texts.push_back(fmt::format("text number {}", texts.size()));
+  const auto together = (*embedder)->embed(texts);
+  ASSERT_TRUE(together) << together.error().message;
+  ASSERT_EQ(together->size(), texts.size());
+  for (const size_t i : {size_t{0}, kEmbeddingBatchTokens / kEmbeddingTokens, texts.size() - 1}) {
+    const auto alone = (*embedder)->embed(std::span(texts).subspan(i, 1));
+    EXPECT_NEAR(similarity((*together)[i], (*alone)[0]), 1.0F, 1e-3F) << i;
+  }
+}
+
+TEST_F(LocalModels, AModelHasAContextAndIsFedInParts) {
+  auto chat = host_->chat();
+  ASSERT_TRUE(chat);
+  EXPECT_EQ((*chat)->context_tokens(), kSmallContextTokens);
+  std::string words = "Say yes.";
+  const auto tokens = [&] { return *(*chat)->prompt_tokens(std::vector<Turn>{{Role::kUser, words}}); };
+  while (tokens() <= kPromptBatchTokens) words += " And once more, with feeling.";
+  const Generation generation{.sampling = {.temperature = 0, .max_tokens = 2}, .grammar = {}};
+  const auto answer =
+      (*chat)->generate(std::vector<Turn>{{Role::kUser, words}}, generation, [](std::string_view) {}, {});
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->usage.prompt_tokens, tokens());
+  while (tokens() <= kSmallContextTokens) words += words;
+  const auto refused =
+      (*chat)->generate(std::vector<Turn>{{Role::kUser, words}}, generation, [](std::string_view) {}, {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().detail("code"), "context_length_exceeded");
+}
+
+TEST_F(LocalModels, AnotherModelHasAContextOfItsOwn) {
+  const auto folder =
+      std::filesystem::path(testing::TempDir()) / ("chela_plain_" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  std::filesystem::create_symlink(models_ / kSmallFile, folder / "plain.gguf");
+  ModelHost host({.models = folder, .threads = 1});
+  const auto plain = host.other("local/plain");
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(plain) << plain.error().message;
+  EXPECT_EQ((*plain)->context_tokens(), kPlainContextTokens);  // it was trained for as many
 }
 
 TEST_F(LocalModels, ChatStreamsAndReusesThePrefix) {

@@ -185,7 +185,7 @@ Server::Server(runtime::AsioLoop& loop, ServerOptions options)
       small_(host_, parse_places(builtin_places()), [this] { return "call_" + ids_.next(); }),
       finished_(loop),
       last_work_(loop.clock().steady()),
-      inference_(loop, 1, kMaxQueuedRequests),
+      inference_(loop, 1, options_.queue),
       http_(loop, {.body_limit = [](std::string_view) { return kMaxV1BodyBytes; }},
             [this](std::shared_ptr<net::Exchange> exchange) { return handle(std::move(exchange)); }) {}
 

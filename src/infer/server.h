@@ -19,6 +19,7 @@ namespace chela::infer {
 struct ServerOptions {
   ModelHostOptions host;
   std::chrono::seconds idle = kDefaultIdle;
+  std::size_t queue = kMaxQueuedRequests;  // requests that wait for the inference thread
 };
 
 // Loop thread only, except where a comment says otherwise. Owned by main(), which awaits run() and then destroys it.

@@ -58,9 +58,10 @@ class ServerTest : public testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   // Sends the requests one after another to a running server; returns the replies.
-  std::vector<std::string> run(const std::vector<std::string>& requests) {
+  std::vector<std::string> run(const std::vector<std::string>& requests,
+                               std::size_t queue = kMaxQueuedRequests) {
     runtime::AsioLoop loop;
-    Server server(loop, {.host = {.models = folder_, .threads = 1}});
+    Server server(loop, {.host = {.models = folder_, .threads = 1}, .queue = queue});
     EXPECT_TRUE(server.listen(socket_));
     std::vector<std::string> replies;
     std::thread client([&] {
@@ -134,7 +135,22 @@ TEST_F(ServerTest, EmbeddingLimitsAreReached) {
   for (const auto& reply : replies) EXPECT_EQ(status_of(reply), 400) << reply;
 }
 
+TEST_F(ServerTest, WhoFindsNoPlaceInTheQueueComesAgainLater) {
+  EXPECT_EQ(ServerOptions{}.queue, kMaxQueuedRequests);
+  const auto replies =
+      run({post("/v1/chat/completions", R"({"model":"local/x","messages":[{"role":"user","content":"hi"}]})"),
+           post("/v1/embeddings", R"({"model":"local/minilm","input":"x"})"), get("/health")},
+          0);
+  for (const auto& reply : {replies[0], replies[1]}) {
+    EXPECT_EQ(status_of(reply), 429) << reply;
+    EXPECT_TRUE(reply.contains("Retry-After: ")) << reply;
+    EXPECT_TRUE(reply.contains("rate_limit")) << reply;
+  }
+  EXPECT_EQ(status_of(replies[2]), 200);
+}
+
 TEST_F(ServerTest, EndsByItselfWhenIdle) {
+  EXPECT_EQ(ServerOptions{}.idle, kDefaultIdle);
   runtime::AsioLoop loop;
   Server server(loop, {.host = {.models = folder_, .threads = 1}, .idle = std::chrono::seconds(0)});
   ASSERT_TRUE(server.listen(socket_));

@@ -137,6 +137,15 @@ TEST_F(Small, ALongTextIsCutToThePromptLimit) {
   EXPECT_LE(bytes / 4, kSmallPromptTokens);
 }
 
+TEST_F(Small, WordsForAForeignToolAreFewTokens) {
+  request_.tools = {tool("play_music", {"title"}, {}, "Play a song or an artist on the speakers.")};
+  models_.scripted().text = R"({"title":"Bohemian Rhapsody"})";
+  const auto asked = say("play the song Bohemian Rhapsody on the speakers");
+  ASSERT_EQ(asked.tool_calls.size(), 1U) << asked.text;
+  EXPECT_EQ(asked.tool_calls[0].arguments, R"({"title":"Bohemian Rhapsody"})");
+  EXPECT_EQ(models_.scripted().asked_with.sampling.max_tokens, kSpanAnswerTokens);
+}
+
 TEST_F(Small, ToolChoiceIsKept) {
   request_.tool_choice = ToolChoice::kNone;
   EXPECT_TRUE(say("What is 17*23?").tool_calls.empty());

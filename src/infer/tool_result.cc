@@ -14,6 +14,8 @@ constexpr auto kErrorKeys = std::to_array<std::string_view>(
     {"error", "code", "message", "status", "success", "context", "type", "is_error"});
 constexpr auto kErrorStarts = std::to_array<std::string_view>(
     {"error:", "error (", "tool error", "failed:", "interrupted:", "denied", "refused", "not run:"});
+// How the engine says that a person did not allow a call.
+constexpr std::string_view kDeclined = "The person declined ";
 
 // Takes one enclosing tag off. True when there was one.
 bool unwrap(std::string_view& text, bool& says_error) {
@@ -71,7 +73,10 @@ ToolResult read_tool_result(std::string_view content) {
   if (text.starts_with(kOurError)) {
     out.is_error = true;
     out.text = std::string(strings::trim(text.substr(kOurError.size())));
-  } else if (wrappings == 0) {
+  }
+  if (wrappings == 0 && out.text.starts_with(kDeclined)) {
+    out.is_error = out.is_declined = true;
+  } else if (wrappings == 0 && !out.is_error) {
     // What stands in a wrapping is a file's or a page's own text, whatever it says.
     recognise_error(out);
   }

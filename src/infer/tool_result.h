@@ -9,9 +9,10 @@
 namespace chela::infer {
 
 struct ToolResult {
-  std::string text;       // without wrapping
-  json::Value value;      // the text as JSON when it is an object or array, else null
-  bool is_error = false;  // then `text` says what went wrong
+  std::string text;          // without wrapping
+  json::Value value;         // the text as JSON when it is an object or array, else null
+  bool is_error = false;     // then `text` says what went wrong
+  bool is_declined = false;  // an error because a person did not allow the call
 };
 
 // Takes off an enclosing tag (<tool_output ...> ... </tool_output>) and recognises errors: "Error: ...", a tag that says error, and

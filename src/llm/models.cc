@@ -5,6 +5,34 @@
 namespace chela::llm {
 namespace {
 
+// A price that is not below zero; 0 when it is left out.
+Result<double> read_price(const json::Value& price, std::string_view key, const std::string& id) {
+  const json::Value* value = price.find(key);
+  if (value == nullptr) return 0.0;
+  const std::optional<double> number = value->as_double();
+  if (!number || *number < 0)
+    return fail(Code::kInvalidArgument, "model catalog: the price '{}' of '{}' is no number from 0 on", key,
+                id);
+  return *number;
+}
+
+// Without a price of its own, what the cache served counts as if it had not: a cost is never told too low.
+Result<std::optional<Price>> read_prices(const json::Value& entry, const std::string& id) {
+  const json::Value* price = entry.find("price");
+  if (price == nullptr) return std::optional<Price>();
+  if (!price->is_object())
+    return fail(Code::kInvalidArgument, "model catalog: the price of '{}' is no object", id);
+  const Result<double> input = read_price(*price, "input", id);
+  const Result<double> output = read_price(*price, "output", id);
+  const Result<double> cached = read_price(*price, "cached_input", id);
+  for (const Result<double>* each : {&input, &output, &cached}) {
+    if (!*each) return fail(each->error());
+  }
+  return Price{.input = *input,
+               .output = *output,
+               .cached_input = price->find("cached_input") != nullptr ? *cached : *input};
+}
+
 Result<ModelInfo> read_entry(const json::Value& entry, size_t number) {
   ModelInfo info{.id = entry.string_or("id"), .context_tokens = entry.int_or("context_tokens", 0)};
   if (info.id.empty()) return fail(Code::kInvalidArgument, "model catalog: entry {} has no id", number);
@@ -18,6 +46,10 @@ Result<ModelInfo> read_entry(const json::Value& entry, size_t number) {
                 info.context_tokens);
   }
   info.prompt = prompt == "minimal" ? PromptStyle::kMinimal : PromptStyle::kFull;
+  info.sees_images = entry.bool_or("images", false);
+  Result<std::optional<Price>> price = read_prices(entry, info.id);
+  if (!price) return fail(std::move(price.error()));
+  info.price = *price;
   const json::Value* files = entry.find("files");
   if (files == nullptr) return info;
   if (!files->is_array())
@@ -31,6 +63,14 @@ Result<ModelInfo> read_entry(const json::Value& entry, size_t number) {
 }
 
 }  // namespace
+
+double cost_of(const Usage& usage, const Price& price) {
+  constexpr double kMillion = 1e6;
+  const auto fresh = static_cast<double>(usage.input_tokens - usage.cached_tokens);
+  return (fresh * price.input + static_cast<double>(usage.cached_tokens) * price.cached_input +
+          static_cast<double>(usage.output_tokens) * price.output) /
+         kMillion;
+}
 
 Result<Catalog> Catalog::parse(std::string_view json_text) {
   const Result<json::Value> root = json::parse(json_text);

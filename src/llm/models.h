@@ -1,23 +1,38 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "llm/provider.h"
 
 namespace chela::llm {
 
-// How much the engine tells a model beside the conversation: everything, or (for models too small to profit from it) the least.
+// What of a request a model reads: everything, or (one too small to profit from it) the conversation alone, which then has the whole
+// context to itself.
 enum class PromptStyle { kFull, kMinimal };
+
+// US dollars for a million tokens.
+struct Price {
+  double input = 0;
+  double output = 0;
+  double cached_input = 0;  // that the provider's cache served
+};
 
 struct ModelInfo {
   std::string id;                   // exact, or with a '*' at the end for all ids that begin so
   std::int64_t context_tokens = 0;  // 0: not known
   PromptStyle prompt = PromptStyle::kFull;
-  std::vector<std::string> files = {};  // what a local model needs under $CHELA_HOME/models
+  bool sees_images = false;
+  std::optional<Price> price = std::nullopt;  // nothing: not known
+  std::vector<std::string> files = {};        // what a local model needs under $CHELA_HOME/models
 };
+
+// US dollars.
+double cost_of(const Usage& usage, const Price& price);
 
 // What is known about models: share/models/catalog.json. Immutable.
 class Catalog {

@@ -1,6 +1,9 @@
 #include "llm/provider.h"
 
+#include <algorithm>
 #include <array>
+
+#include "base/base64.h"
 
 namespace chela::llm {
 namespace {
@@ -23,6 +26,21 @@ json::Value call_to_json(const ToolCall& call) {
       {{"id", call.id},
        {"type", "function"},
        {"function", json::Value::object({{"name", call.name}, {"arguments", call.arguments}})}});
+}
+
+// Text and images as OpenAI's parts: an image is a data: address, or without its bytes only a name.
+json::Value parts_to_json(const Message& message) {
+  json::Array parts;
+  if (!message.content.empty())
+    parts.push_back(json::Value::object({{"type", "text"}, {"text", message.content}}));
+  for (const Image& image : message.images) {
+    const std::string url =
+        image.bytes ? fmt::format("data:{};base64,{}", image.media_type, base64::encode(*image.bytes))
+                    : "blob:" + image.hash;
+    parts.push_back(
+        json::Value::object({{"type", "image_url"}, {"image_url", json::Value::object({{"url", url}})}}));
+  }
+  return parts;
 }
 
 json::Value tool_to_json(const ToolSpec& tool) {
@@ -120,7 +138,11 @@ FinishReason finish_reason_from_name(std::string_view name) {
 json::Value to_json(const Message& message) {
   json::Value out = json::Value::object({{"role", role_name(message.role)}});
   const bool only_calls = message.content.empty() && !message.tool_calls.empty();
-  out.set("content", only_calls ? json::Value() : json::Value(message.content));
+  if (message.images.empty()) {
+    out.set("content", only_calls ? json::Value() : json::Value(message.content));
+  } else {
+    out.set("content", parts_to_json(message));
+  }
   if (!message.tool_calls.empty()) {
     json::Array calls;
     for (const ToolCall& call : message.tool_calls) calls.push_back(call_to_json(call));
@@ -157,24 +179,63 @@ Result<Message> message_from_json(const json::Value& value) {
   return message;
 }
 
+void add_to(json::Object& out, const Sampling& sampling) {
+  if (sampling.temperature) out.set("temperature", *sampling.temperature);
+  if (sampling.top_p) out.set("top_p", *sampling.top_p);
+  if (sampling.presence_penalty) out.set("presence_penalty", *sampling.presence_penalty);
+  if (sampling.frequency_penalty) out.set("frequency_penalty", *sampling.frequency_penalty);
+  if (sampling.max_tokens) out.set("max_tokens", *sampling.max_tokens);
+  if (sampling.seed) out.set("seed", *sampling.seed);
+  if (!sampling.stop.empty()) {
+    json::Array stop;
+    for (const std::string& text : sampling.stop) stop.emplace_back(text);
+    out.set("stop", std::move(stop));
+  }
+  if (sampling.response_format) out.set("response_format", *sampling.response_format);
+  if (!sampling.reasoning_effort.empty()) out.set("reasoning_effort", sampling.reasoning_effort);
+  if (sampling.parallel_tool_calls) out.set("parallel_tool_calls", *sampling.parallel_tool_calls);
+}
+
+Sampling sampling_from_json(const json::Value& value) {
+  const auto number = [&value](std::string_view key) -> std::optional<double> {
+    const json::Value* found = value.find(key);
+    return found != nullptr && found->is_number() ? found->as_double() : std::nullopt;
+  };
+  const auto integer = [&value](std::string_view key) -> std::optional<std::int64_t> {
+    const json::Value* found = value.find(key);
+    return found != nullptr ? found->as_int() : std::nullopt;
+  };
+  Sampling out{.temperature = number("temperature"),
+               .top_p = number("top_p"),
+               .presence_penalty = number("presence_penalty"),
+               .frequency_penalty = number("frequency_penalty"),
+               .max_tokens = integer("max_tokens"),
+               .seed = integer("seed"),
+               .reasoning_effort = value.string_or("reasoning_effort")};
+  const json::Value* stop = value.find("stop");
+  if (stop != nullptr && stop->as_array() != nullptr) {
+    for (const json::Value& text : *stop->as_array()) {
+      if (text.as_string() != nullptr) out.stop.push_back(*text.as_string());
+    }
+  }
+  if (const json::Value* format = value.find("response_format")) out.response_format = *format;
+  const json::Value* parallel = value.find("parallel_tool_calls");
+  if (parallel != nullptr && parallel->as_bool()) out.parallel_tool_calls = *parallel->as_bool();
+  return out;
+}
+
 json::Value to_json(const Request& request) {
   json::Value out = json::Value::object({{"model", request.model}});
   json::Array messages;
   for (const Message& message : request.messages) messages.push_back(to_json(message));
   out.set("messages", std::move(messages));
   set_tools(out, request);
-  if (request.temperature) out.set("temperature", *request.temperature);
-  if (request.top_p) out.set("top_p", *request.top_p);
-  if (request.max_tokens) out.set("max_tokens", *request.max_tokens);
-  if (request.seed) out.set("seed", *request.seed);
-  if (!request.stop.empty()) {
-    json::Array stop;
-    for (const std::string& text : request.stop) stop.emplace_back(text);
-    out.set("stop", std::move(stop));
-  }
-  if (request.response_format) out.set("response_format", *request.response_format);
+  add_to(*out.as_object(), request.sampling);
+  if (request.tools.empty()) out.as_object()->erase("parallel_tool_calls");  // refused, as a choice is
+  std::vector<std::string> ours;
+  for (const json::Member& member : *out.as_object()) ours.push_back(member.key);
   for (const json::Member& member : request.extra) {
-    if (out.find(member.key) == nullptr) out.set(member.key, member.value);
+    if (std::ranges::find(ours, member.key) == ours.end()) out.as_object()->append(member.key, member.value);
   }
   return out;
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -26,12 +27,22 @@ enum class Role { kSystem, kUser, kAssistant, kTool };
 std::string_view role_name(Role role);
 std::optional<Role> role_from_name(std::string_view name);
 
+// An image that belongs to a message. What is hashed and kept names it by the hash of its bytes; they are there when a provider is called.
+struct Image {
+  std::string media_type;
+  std::string hash;
+  std::shared_ptr<const std::string> bytes = {};
+
+  bool operator==(const Image& other) const { return media_type == other.media_type && hash == other.hash; }
+};
+
 struct Message {
   Role role = Role::kUser;
   std::string content;
   std::vector<ToolCall> tool_calls = {};  // of an assistant
   std::string tool_call_id = {};          // of a tool message
   std::string name = {};                  // the tool's name, for providers that want it
+  std::vector<Image> images = {};         // of a user, after the text
 
   bool operator==(const Message&) const = default;
 };
@@ -46,18 +57,29 @@ struct ToolSpec {
 
 enum class ToolChoice { kAuto, kNone, kRequired };
 
+// How an answer is to be made. What is not set is left to the provider. The names are OpenAI's.
+struct Sampling {
+  std::optional<double> temperature = {};
+  std::optional<double> top_p = {};
+  std::optional<double> presence_penalty = {};
+  std::optional<double> frequency_penalty = {};
+  std::optional<std::int64_t> max_tokens = {};
+  std::optional<std::int64_t> seed = {};
+  std::vector<std::string> stop = {};
+  std::optional<json::Value> response_format = {};
+  std::string reasoning_effort = {};
+  std::optional<bool> parallel_tool_calls = {};  // a request without tools does not carry it
+
+  bool operator==(const Sampling&) const = default;
+};
+
 struct Request {
   std::string model;
   std::vector<Message> messages;
   std::vector<ToolSpec> tools = {};
   ToolChoice tool_choice = ToolChoice::kAuto;
   std::string tool_choice_name = {};  // a tool that must be called; wins over tool_choice
-  std::optional<double> temperature = {};
-  std::optional<double> top_p = {};
-  std::optional<std::int64_t> max_tokens = {};
-  std::optional<std::int64_t> seed = {};
-  std::vector<std::string> stop = {};
-  std::optional<json::Value> response_format = {};
+  Sampling sampling = {};
   json::Object extra = {};  // unknown fields of a /v1 client, passed through unchanged
 };
 
@@ -65,6 +87,9 @@ struct Request {
 json::Value to_json(const Request& request);
 json::Value to_json(const Message& message);
 Result<Message> message_from_json(const json::Value& value);
+// Adds what is set, by OpenAI's names; sampling_from_json() reads it again, and leaves out what is of another type.
+void add_to(json::Object& out, const Sampling& sampling);
+Sampling sampling_from_json(const json::Value& value);
 
 struct Usage {
   std::int64_t input_tokens = 0;

@@ -54,12 +54,12 @@ TEST(Request, JsonHoldsAllThatChangesTheAnswer) {
   request.tool_choice = ToolChoice::kRequired;  // means nothing without tools
   EXPECT_EQ(to_json(request).find("tool_choice"), nullptr);
   request.tools = {{.name = "t", .description = "d", .parameters = json::Object()}};
-  request.temperature = 0.5;
-  request.top_p = 1.0;
-  request.max_tokens = 9;
-  request.seed = 7;
-  request.stop = {"END"};
-  request.response_format = json::Value::object({{"type", "json_object"}});
+  request.sampling.temperature = 0.5;
+  request.sampling.top_p = 1.0;
+  request.sampling.max_tokens = 9;
+  request.sampling.seed = 7;
+  request.sampling.stop = {"END"};
+  request.sampling.response_format = json::Value::object({{"type", "json_object"}});
   request.extra.set("logit_bias", 1);
   request.extra.set("model", "another");  // ours wins
   EXPECT_EQ(

@@ -65,6 +65,18 @@ Task<Result<std::vector<IdentitySection>>> identity_sections(Workspace& workspac
   co_return sections;
 }
 
+Task<Result<std::vector<IdentitySection>>> IdentityCache::sections(Scope scope) {
+  const std::string key = scope.realm + '\0' + scope.user + '\0' + scope.agent;
+  const std::uint64_t revision = workspace_.revision(scope);
+  if (const auto known = entries_.find(key); known != entries_.end() && known->second.revision == revision)
+    co_return known->second.sections;
+  Result<std::vector<IdentitySection>> read = co_await identity_sections(workspace_, std::move(scope));
+  if (!read) co_return read;
+  if (entries_.size() >= kMaxKnownPrompts && !entries_.contains(key)) entries_.clear();
+  entries_[key] = {revision, *read};
+  co_return read;
+}
+
 Task<ImportReport> import_identity_files(Workspace& workspace, runtime::Pool& pool, Scope scope,
                                          std::string folder) {
   ImportReport report;

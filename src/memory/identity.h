@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "memory/workspace.h"
@@ -20,6 +22,23 @@ struct IdentitySection {
 // What the system prompt says of agent and user, in the order of kIdentityDocuments; empty documents are left out. Only these: daily logs and
 // MEMORY.md change often, and a prompt must stay the same bytes from turn to turn (recall() covers them).
 Task<Result<std::vector<IdentitySection>>> identity_sections(Workspace& workspace, Scope scope);
+
+// The same, read again only when documents may have changed: every turn asks, hardly any turn changes them. Keeps kMaxKnownPrompts of them.
+// Loop thread only.
+class IdentityCache {
+ public:
+  explicit IdentityCache(Workspace& workspace) : workspace_(workspace) {}
+  Task<Result<std::vector<IdentitySection>>> sections(Scope scope);
+
+ private:
+  struct Entry {
+    std::uint64_t revision = 0;
+    std::vector<IdentitySection> sections;
+  };
+
+  Workspace& workspace_;
+  std::unordered_map<std::string, Entry> entries_;  // by realm, user and agent
+};
 
 struct ImportReport {
   std::vector<std::string> imported;

@@ -49,6 +49,45 @@ TEST_F(IdentityTest, AnAgentsOwnDocumentWins) {
   EXPECT_EQ(wait(identity_sections(*workspace, scope))->front().text, "mine");
 }
 
+TEST_F(IdentityTest, TheCacheReadsAgainWhenADocumentChanges) {
+  IdentityCache cache(*workspace);
+  const auto text = [&](const Scope& of) {
+    const auto sections = wait(cache.sections(of));
+    return sections && !sections->empty() ? sections->front().text : "";
+  };
+  EXPECT_EQ(text(scope), "");
+  put("SOUL.md", "be kind");
+  EXPECT_EQ(text(scope), "be kind");
+  // Behind the workspace's back: that nothing is read shows in the old text.
+  const auto chunk = [](const std::string& content) { return std::vector<std::string>{content}; };
+  Scope shared = scope;
+  shared.agent.clear();
+  ASSERT_TRUE(wait(database->memory().write(shared,
+                                            {.id = ids.next(),
+                                             .path = "SOUL.md",
+                                             .content = "unseen",
+                                             .mode = store::MemoryStore::WriteMode::kReplace},
+                                            chunk)));
+  EXPECT_EQ(text(scope), "be kind");
+  put("SOUL.md", "be brave", Visibility::kPrivate);
+  EXPECT_EQ(text(scope), "be brave");
+  EXPECT_EQ(text(shared), "unseen");
+  ASSERT_TRUE(wait(workspace->remove(scope, "SOUL.md")));
+  EXPECT_EQ(text(scope), "unseen");
+  // Others push it out, and it is read again.
+  put("SOUL.md", "be kind");
+  EXPECT_EQ(text(scope), "be kind");
+  for (size_t i = 0; i < kMaxKnownPrompts; ++i)
+    EXPECT_EQ(text({"default", fmt::format("user{}", i), ""}), "");
+  ASSERT_TRUE(wait(database->memory().write(shared,
+                                            {.id = ids.next(),
+                                             .path = "SOUL.md",
+                                             .content = "seen",
+                                             .mode = store::MemoryStore::WriteMode::kReplace},
+                                            chunk)));
+  EXPECT_EQ(text(scope), "seen");
+}
+
 TEST_F(IdentityTest, NewerFilesAreImported) {
   file("SOUL.md", "from disk", 10);
   file("USER.md", "Ann", 10);

@@ -13,7 +13,7 @@ class MemoryTools : public MemoryTest {
   ~MemoryTools() override { wait(runner.close()); }
 
   std::string call(std::string name, std::string arguments) {
-    const tools::CallSite site{.scope = scope};
+    const tools::CallSite site{.scope = scope, .permissions = {{"*"}}};
     const tools::PreparedCall prepared = wait(runner.prepare(
         site, {.id = "1", .name = std::move(name), .arguments = std::move(arguments)}, nullptr, {}));
     EXPECT_NE(prepared.decision, tools::PreparedCall::Decision::kAsk);

@@ -6,6 +6,7 @@
 #include "memory/chunker.h"
 #include "memory/documents.h"
 #include "memory/fusion.h"
+#include "memory/meaning.h"
 #include "memory/path.h"
 #include "memory/words.h"
 
@@ -51,16 +52,28 @@ Task<Result<DocumentRow>> Workspace::save(Scope scope, std::string path, std::st
                                   .content = std::move(content),
                                   .mode = mode,
                                   .at = clock_.now()};
-  co_return co_await store_.write(std::move(scope), std::move(write), &chunk);
+  const std::size_t bucket = bucket_of(scope);
+  Result<DocumentRow> written = co_await store_.write(std::move(scope), std::move(write), &chunk);
+  // After the write: what was read before it must not count as the newest. Also when it failed: it may have been done.
+  ++revisions_[bucket];
+  co_return written;
+}
+
+std::size_t Workspace::bucket_of(const Scope& scope) {
+  return std::hash<std::string>()(scope.realm + '\0' + scope.user) % kRevisions;
 }
 
 Task<Result<bool>> Workspace::remove(Scope scope, std::string path) {
   Result<std::string> name = normalise_path(path);
   if (!name) co_return fail(name.error());
-  const Result<bool> own = co_await store_.remove(scope, *name);
-  if (!own || *own || scope.agent.empty()) co_return own;
-  scope.agent.clear();
-  co_return co_await store_.remove(std::move(scope), std::move(*name));
+  const std::size_t bucket = bucket_of(scope);
+  Result<bool> removed = co_await store_.remove(scope, *name);
+  if (removed && !*removed && !scope.agent.empty()) {
+    scope.agent.clear();
+    removed = co_await store_.remove(std::move(scope), std::move(*name));
+  }
+  ++revisions_[bucket];
+  co_return removed;
 }
 
 Task<Result<std::vector<DocumentInfo>>> Workspace::list(Scope scope, std::string folder) {
@@ -105,17 +118,30 @@ Task<Result<std::vector<Entry>>> Workspace::children(Scope scope, std::string fo
   co_return entries;
 }
 
+Task<Result<std::vector<store::ChunkHit>>> Workspace::find_words(Scope scope,
+                                                                 std::vector<std::string> terms) {
+  if (terms.empty()) co_return std::vector<store::ChunkHit>{};
+  co_return co_await store_.search_text(std::move(scope), std::move(terms), kHitsPerMethod);
+}
+
 Task<Result<std::vector<SearchResult>>> Workspace::search(Scope scope, std::string query, std::size_t limit) {
-  return search_terms(std::move(scope), terms_of(std::string_view(query).substr(0, kMaxQueryBytes)), limit);
+  query.resize(utf8::prefix(query, kMaxQueryBytes).size());
+  Result<std::vector<store::ChunkHit>> text = co_await find_words(scope, terms_of(query));
+  if (!text) co_return fail(text.error());
+  std::vector<std::vector<store::ChunkHit>> rankings;
+  rankings.push_back(std::move(*text));
+  if (rankings.front().size() > 1 && embedder_ != nullptr && embedder_->ready(scope)) {
+    Result<std::vector<store::ChunkHit>> near =
+        co_await by_meaning(*embedder_, std::move(scope), std::move(query), rankings.front());
+    if (near) rankings.push_back(std::move(*near));
+  }
+  co_return fuse(std::move(rankings), std::min(limit, kMaxSearchResults));
 }
 
 Task<Result<std::vector<SearchResult>>> Workspace::search_terms(Scope scope, std::vector<std::string> terms,
                                                                 std::size_t limit) {
-  if (terms.empty() || limit == 0) co_return std::vector<SearchResult>{};
-  Result<std::vector<store::ChunkHit>> text =
-      co_await store_.search_text(std::move(scope), std::move(terms), kHitsPerMethod);
+  Result<std::vector<store::ChunkHit>> text = co_await find_words(std::move(scope), std::move(terms));
   if (!text) co_return fail(text.error());
-  // A search by vectors gives a second ranking here.
   std::vector<std::vector<store::ChunkHit>> rankings;
   rankings.push_back(std::move(*text));
   co_return fuse(std::move(rankings), std::min(limit, kMaxSearchResults));

@@ -1,12 +1,15 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "base/limits.h"
 #include "base/result.h"
 #include "base/scope.h"
+#include "memory/embedder.h"
 #include "runtime/clock.h"
 #include "runtime/id_source.h"
 #include "runtime/task.h"
@@ -54,21 +57,36 @@ class Workspace {
   // What is directly in a folder, by name.
   Task<Result<std::vector<Entry>>> children(Scope scope, std::string folder);
 
-  // Chunks that fit the query, best first, at most min(limit, kMaxSearchResults). Any text is a safe query; one without words finds nothing.
+  // Chunks that fit the query, best first, at most min(limit, kMaxSearchResults): by words, and of those found also by meaning while an
+  // embedder is ready. Any text is a safe query; one without words finds nothing.
   Task<Result<std::vector<SearchResult>>> search(Scope scope, std::string query, std::size_t limit);
-  // The same for words that were chosen already.
+  // By words alone, which were chosen already.
   Task<Result<std::vector<SearchResult>>> search_terms(Scope scope, std::vector<std::string> terms,
                                                        std::size_t limit);
 
+  // From now on searches ask it too. It must live as long as somebody searches.
+  void use(Embedder& embedder) { embedder_ = &embedder; }
+
   UnixMs now() const { return clock_.now(); }
 
+  // Changes with every document of the user that is written or removed here, and with some of other users: while it is the same, so is
+  // what a read gives.
+  std::uint64_t revision(const Scope& scope) const { return revisions_[bucket_of(scope)]; }
+
  private:
+  Task<Result<std::vector<store::ChunkHit>>> find_words(Scope scope, std::vector<std::string> terms);
   Task<Result<store::DocumentRow>> save(Scope scope, std::string path, std::string content,
                                         store::MemoryStore::WriteMode mode, Visibility visibility);
+
+  // Counts of writes. Users share them, so that they need no memory of their own.
+  static constexpr std::size_t kRevisions = 256;
+  static std::size_t bucket_of(const Scope& scope);
 
   store::MemoryStore& store_;
   runtime::IdSource& ids_;
   const runtime::Clock& clock_;
+  Embedder* embedder_ = nullptr;
+  std::array<std::uint64_t, kRevisions> revisions_{};
 };
 
 }  // namespace chela::memory

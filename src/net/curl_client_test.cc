@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include "base/limits.h"
 #include "base/strings.h"
 #include "net/http_server.h"
 #include "net/sse.h"
@@ -215,6 +216,23 @@ TEST_F(CurlClientTest, LimitsTheBody) {
   EXPECT_EQ(fetch(r)->body.size(), 100'000u);
 }
 
+TEST_F(CurlClientTest, LimitsTheHeaders) {
+  const auto with_headers = [](size_t bytes) {
+    const std::string start = "HTTP/1.1 200 OK\r\n";
+    const std::string end = "Content-Length: 2\r\n\r\n";
+    std::string fields;
+    while (start.size() + fields.size() + end.size() < bytes) {
+      const size_t room = bytes - start.size() - fields.size() - end.size();
+      fields += "X: " + std::string(std::min<size_t>(room, room < 2000 ? room : 1000) - 5, 'x') + "\r\n";
+    }
+    return start + fields + end + "ok";
+  };
+  const Result<HttpResponse> fits = fetch_from(with_headers(kMaxClientHeaderBytes));
+  ASSERT_TRUE(fits) << fits.error().text();
+  EXPECT_EQ(fits->body, "ok");
+  EXPECT_EQ(code_from(with_headers(kMaxClientHeaderBytes + 1)), Code::kUpstream);
+}
+
 // Answers the head, then one event each time the client sends a byte, then cuts.
 void events_on_demand(RawSocket& socket) {
   socket.read_until("\r\n\r\n");
@@ -352,6 +370,19 @@ TEST_F(CurlClientTest, ManyRequestsAtOnceShareTheLoop) {
     EXPECT_TRUE(all[i]->body.starts_with(fmt::format("GET /{} \n", i)));
   }
 }
+
+TEST_F(CurlClientTest, KeepsOnlySoManyConnectionsForReuse) {
+  start(echo);
+  std::vector<Task<Result<HttpResponse>>> tasks;
+  for (long i = 0; i < kMaxIdleClientConnections + 20; ++i)
+    tasks.push_back(client_->fetch(request(port_), {}));
+  for (const auto& each : runtime::block_on(loop_, runtime::gather(loop_, std::move(tasks))))
+    ASSERT_TRUE(each) << each.error().text();
+  loop_.run_until([this] { return server_->connections() <= size_t{kMaxIdleClientConnections}; });
+  EXPECT_GT(server_->connections(), 1u);
+}
+
+TEST(ClientRequest, BeginsWithTheLimits) { EXPECT_EQ(ClientRequest{}.max_body, kMaxClientBodyBytes); }
 
 }  // namespace
 }  // namespace chela::net

@@ -23,6 +23,27 @@ std::string_view HttpServerCore::date() {
   return date_text;
 }
 
+std::string HttpServerCore::refusal_bytes(const Refusal& refusal) {
+  const HttpResponse response = options.refusal ? options.refusal(refusal.status, refusal.error, refusal.path)
+                                                : error_response(refusal);
+  std::string out;
+  const Result<> head = append_head(out, {.status = response.status,
+                                          .headers = response.headers,
+                                          .length = response.body.size(),
+                                          .keep_alive = KeepAlive::kNo,
+                                          .date = date()});
+  CHELA_CHECK(head.has_value(), "the server's own headers are well-formed");
+  return out + response.body;
+}
+
+Refusal connection_refusal(std::string path) {
+  return {503,
+          Error{.code = Code::kUnavailable,
+                .message = "too many connections; try again shortly",
+                .retry_after = 1s},
+          std::move(path)};
+}
+
 namespace {
 
 // The group's task keeps alive what it needs: the server may be gone from its owner's hands, not from here.
@@ -43,9 +64,19 @@ void HttpConnection::start() {
   wait_readable();
 }
 
+void HttpConnection::start_refused() {
+  state_ = State::kRefused;
+  counted_as_refused_ = true;
+  ++core_->refused;
+  stream_->on_closed([self = shared_from_this()] { self->closed(); });
+  set_deadline(core_->options.refused_request_wait);
+  wait_readable();
+}
+
 void HttpConnection::stop() {
   switch (state_) {
     case State::kIdle:
+    case State::kRefused:
     case State::kReading:
       stream_->close();
       return;
@@ -82,15 +113,19 @@ void HttpConnection::readable() {
       received({core_->scratch.data(), got.bytes});
       break;
   }
-  const bool wants_more = state_ != State::kHandling || ahead_.size() < kMaxPipelinedBytes;
-  if (!stream_->closed() && state_ != State::kHandedOver && wants_more) wait_readable();
+  // A lingering stream reads for itself.
+  const bool wants_more = state_ == State::kHandling
+                              ? ahead_.size() < kMaxPipelinedBytes
+                              : state_ != State::kLingering && state_ != State::kHandedOver;
+  if (!stream_->closed() && wants_more) wait_readable();
 }
 
 void HttpConnection::received(std::string_view bytes) {
   switch (state_) {
     case State::kIdle:
       state_ = State::kReading;
-      set_deadline(core_->options.request_timeout);
+      request_began_ = core_->loop.clock().steady();
+      set_deadline(std::min(core_->options.header_timeout, core_->options.request_timeout));
       if (!ahead_.empty()) {
         const std::string joined = std::exchange(ahead_, {}).append(bytes);
         consume(joined);
@@ -98,6 +133,7 @@ void HttpConnection::received(std::string_view bytes) {
       }
       [[fallthrough]];
     case State::kReading:
+    case State::kRefused:
       consume(bytes);
       return;
     case State::kHandling:
@@ -105,9 +141,6 @@ void HttpConnection::received(std::string_view bytes) {
       return;
     case State::kClosing:
     case State::kLingering:
-      lingered_ += bytes.size();
-      if (lingered_ > kMaxLingerBytes) stream_->close();
-      return;
     case State::kHandedOver:
     case State::kClosed:
       return;
@@ -119,7 +152,7 @@ void HttpConnection::end_of_input() {
   input_ended_ = true;
   if (state_ == State::kHandling) {
     gone_.request_stop();
-  } else if (state_ != State::kClosing && (state_ != State::kLingering || stream_->pending() == 0)) {
+  } else if (state_ != State::kClosing) {
     stream_->close();
   }
 }
@@ -130,6 +163,12 @@ void HttpConnection::consume(std::string_view bytes) {
         .max_header_bytes = core_->options.max_header_bytes, .body_limit = core_->options.body_limit});
   }
   const RequestParser::State state = parser_->feed(bytes);
+  if (state_ == State::kRefused) {
+    const bool over = state != RequestParser::State::kNeedMore;
+    if (over || !parser_->path().empty()) refuse(connection_refusal(parser_->path()));
+    return;
+  }
+  if (parser_->head_done()) set_deadline_at(request_began_ + core_->options.request_timeout);
   if (state == RequestParser::State::kRefused) {
     refuse(parser_->refusal());
   } else if (state == RequestParser::State::kDone) {
@@ -159,7 +198,10 @@ void HttpConnection::response_done(KeepAlive keep_alive) {
   gone_ = std::stop_source(std::nostopstate);
   if (state_ != State::kHandling || stream_->closed()) return;
   if (keep_alive == KeepAlive::kNo || input_ended_ || core_->stopping) {
-    finish(State::kClosing);
+    state_ = State::kClosing;
+    stream_->finish([weak = stream_->weak_from_this()] {
+      if (const auto stream = weak.lock()) stream->close();
+    });
     return;
   }
   state_ = State::kIdle;
@@ -173,35 +215,15 @@ void HttpConnection::response_done(KeepAlive keep_alive) {
 void HttpConnection::next() {
   if (state_ != State::kIdle || stream_->closed()) return;
   if (!ahead_.empty()) received({});
-  if (!stream_->closed() && state_ != State::kHandedOver) wait_readable();
+  if (!stream_->closed() && state_ != State::kHandedOver && state_ != State::kLingering) wait_readable();
 }
 
 void HttpConnection::refuse(const Refusal& refusal) {
-  const auto& own = core_->options.refusal;
-  const HttpResponse response =
-      own ? own(refusal.status, refusal.error, refusal.path) : error_response(refusal);
-  std::string out;
-  const Result<> head = append_head(out, {.status = response.status,
-                                          .headers = response.headers,
-                                          .length = response.body.size(),
-                                          .keep_alive = KeepAlive::kNo,
-                                          .date = core_->date()});
-  CHELA_CHECK(head.has_value(), "the server's own headers are well-formed");
-  stream_->send(out);
-  stream_->send(response.body);
+  stream_->send(core_->refusal_bytes(refusal));
   parser_.reset();  // not before: the refusal may be its own
-  finish(State::kLingering);
-}
-
-// Closing a socket with unread input resets it, and the client may lose the response: after a refusal the rest of its request is read
-// and dropped for a moment.
-void HttpConnection::finish(State after) {
-  state_ = after;
-  if (after == State::kLingering) set_deadline(core_->options.linger_timeout);
-  stream_->finish([weak = weak_from_this()] {
-    const auto self = weak.lock();
-    if (self && (self->state_ == State::kClosing || self->input_ended_)) self->stream_->close();
-  });
+  state_ = State::kLingering;
+  deadline_.reset();
+  stream_->linger({.timeout = core_->options.linger_timeout, .max_bytes = kMaxLingerBytes});
 }
 
 std::string HttpConnection::hand_over() {
@@ -215,13 +237,17 @@ void HttpConnection::closed() {
   parser_.reset();
   if (timer_) core_->loop.cancel(*std::exchange(timer_, {}));
   gone_.request_stop();
+  if (std::exchange(counted_as_refused_, false)) --core_->refused;
   core_->connections.erase(shared_from_this());
   if (core_->connections.empty() && core_->all_closed) core_->all_closed->resolve(true);
 }
 
 // Deadlines move with every request; the timer does not: it looks where the deadline is when it fires.
 void HttpConnection::set_deadline(std::chrono::milliseconds from_now) {
-  const SteadyTime when = core_->loop.clock().steady() + from_now;
+  set_deadline_at(core_->loop.clock().steady() + from_now);
+}
+
+void HttpConnection::set_deadline_at(SteadyTime when) {
   const bool sooner = deadline_ && timer_ && when < *deadline_;
   deadline_ = when;
   if (sooner) core_->loop.cancel(*std::exchange(timer_, {}));
@@ -245,7 +271,10 @@ void HttpConnection::arm_timer() {
 void HttpConnection::deadline_passed() {
   deadline_.reset();
   if (state_ == State::kReading) {
-    refuse({408, Error{.code = Code::kTimeout, .message = "the request did not arrive in time"}});
+    refuse({408, Error{.code = Code::kTimeout, .message = "the request did not arrive in time"},
+            parser_ ? parser_->path() : ""});
+  } else if (state_ == State::kRefused) {
+    refuse(connection_refusal(parser_ ? parser_->path() : ""));
   } else {
     stream_->close();
   }

@@ -22,18 +22,24 @@ struct HttpServerCore {
   HttpServerCore(runtime::AsioLoop& l, HttpServerOptions o, HttpHandler h);
 
   std::string_view date();  // the Date header's value; made once a second
+  // The whole answer of a refusal, in the form that the options give it.
+  std::string refusal_bytes(const Refusal& refusal);
 
   runtime::AsioLoop& loop;
   HttpServerOptions options;
   HttpHandler handler;
   runtime::TaskGroup handlers;
   std::unordered_set<std::shared_ptr<HttpConnection>> connections;
+  size_t refused = 0;  // of the connections: those past the limit
   bool stopping = false;
   std::optional<runtime::Completion<bool>> all_closed;  // stop() waits for it
   std::array<char, 64 * 1024> scratch;                  // where reads land: connections have no read buffer
   std::string date_text;
   std::int64_t date_second = -1;
 };
+
+// 503: there are as many connections as there may be.
+Refusal connection_refusal(std::string path);
 
 // One client. Reads requests one after the other, hands each to the handler and sends the responses in order. Callbacks, not a
 // coroutine: an idle connection is this object and its socket.
@@ -43,6 +49,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
                  Transport transport);
 
   void start();
+  // For a connection past the limit: it hears the path, answers 503 and closes.
+  void start_refused();
   // The server stops: an idle connection closes, a busy one is told and closes after its response.
   void stop();
   void abort() { stream_->close(); }
@@ -56,7 +64,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   std::string hand_over();
 
  private:
-  enum class State { kIdle, kReading, kHandling, kClosing, kLingering, kHandedOver, kClosed };
+  enum class State { kIdle, kRefused, kReading, kHandling, kClosing, kLingering, kHandedOver, kClosed };
 
   void wait_readable();
   void readable();
@@ -66,10 +74,10 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void dispatch();
   void next();
   void refuse(const Refusal& refusal);
-  void finish(State after);
   void closed();
 
   void set_deadline(std::chrono::milliseconds from_now);
+  void set_deadline_at(SteadyTime when);
   void arm_timer();
   void deadline_passed();
 
@@ -82,7 +90,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   std::unique_ptr<RequestParser> parser_;
   std::string ahead_;                        // read while a request is handled
   std::stop_source gone_{std::nostopstate};  // of the request that is being handled
-  size_t lingered_ = 0;
+  bool counted_as_refused_ = false;
+  SteadyTime request_began_{};
   std::optional<SteadyTime> deadline_;
   std::optional<runtime::TimerId> timer_;
 };

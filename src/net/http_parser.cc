@@ -200,6 +200,8 @@ RequestParser::State RequestParser::feed(std::string_view bytes) {
 bool RequestParser::take_continue() {
   return std::exchange(impl_->wants_continue, false) && !impl_->is_done();
 }
+const std::string& RequestParser::path() const { return impl_->request.path; }
+bool RequestParser::head_done() const { return impl_->headers_done; }
 HttpRequest RequestParser::take_request() { return std::move(impl_->request); }
 std::string RequestParser::take_rest() { return std::move(impl_->pending); }
 KeepAlive RequestParser::keep_alive() const { return impl_->keep_alive() ? KeepAlive::kYes : KeepAlive::kNo; }

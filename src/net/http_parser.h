@@ -29,6 +29,11 @@ class RequestParser {
   // True once, when the headers ask for "100 Continue" before the body is sent.
   bool take_continue();
 
+  // "" until the request's first line is there.
+  const std::string& path() const;
+  // Whether the head is complete.
+  bool head_done() const;
+
   // After kDone:
   HttpRequest take_request();
   std::string take_rest();  // bytes after the request

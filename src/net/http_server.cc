@@ -7,22 +7,10 @@
 namespace chela::net {
 namespace {
 
-// Answers at once, without reading: the client may not have sent anything yet.
-void refuse_connection(const std::shared_ptr<HttpServerCore>& core,
-                       const std::shared_ptr<SocketStream>& stream) {
-  const HttpResponse response =
-      error_response({503, Error{.code = Code::kUnavailable,
-                                 .message = "too many connections; try again shortly",
-                                 .retry_after = 1s}});
-  std::string out;
-  const Result<> head = append_head(out, {.status = response.status,
-                                          .headers = response.headers,
-                                          .length = response.body.size(),
-                                          .keep_alive = KeepAlive::kNo,
-                                          .date = core->date()});
-  CHELA_CHECK(head.has_value(), "the server's own headers are well-formed");
-  stream->send(out);
-  stream->send(response.body);
+// Answers at once, without hearing what is asked for.
+void refuse_unheard(const std::shared_ptr<HttpServerCore>& core,
+                    const std::shared_ptr<SocketStream>& stream) {
+  stream->send(core->refusal_bytes(connection_refusal("")));
   stream->finish([core, stream] {
     (void)stream->read(
         core->scratch);  // a request left unread would reset the connection before the client has the answer
@@ -35,14 +23,19 @@ void accepted(const std::shared_ptr<HttpServerCore>& core, Accepted client) {
       std::make_shared<SocketStream>(core->loop, std::move(client.socket),
                                      SocketStream::Limits{.max_unsent = core->options.max_write_buffer,
                                                           .write_stall = core->options.write_stall_timeout});
-  if (core->connections.size() >= core->options.max_connections) {
-    refuse_connection(core, stream);
+  const bool full = core->connections.size() - core->refused >= core->options.max_connections;
+  if (full && core->refused >= kMaxRefusedConnections) {
+    refuse_unheard(core, stream);
     return;
   }
   const auto connection =
       std::make_shared<HttpConnection>(core, stream, std::move(client.peer), client.transport);
   core->connections.insert(connection);
-  connection->start();
+  if (full) {
+    connection->start_refused();
+  } else {
+    connection->start();
+  }
 }
 
 }  // namespace
@@ -103,6 +96,6 @@ Task<> HttpServer::stop(std::chrono::milliseconds grace) {
   co_await runtime::yield(core.loop);  // closed connections take their leave through the loop
 }
 
-size_t HttpServer::connections() const { return state_->core->connections.size(); }
+size_t HttpServer::connections() const { return state_->core->connections.size() - state_->core->refused; }
 
 }  // namespace chela::net

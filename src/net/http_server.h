@@ -60,16 +60,20 @@ struct HttpServerOptions {
   size_t max_header_bytes = kMaxHeaderBytes;
   // The largest body for a path; kMaxBodyBytes when not set.
   std::function<size_t(std::string_view path)> body_limit = {};
-  // How the answer looks when the server refuses a request itself (400, 408, 413, 417, 431): without it the JSON envelope of
+  // How the answer looks when the server refuses a request itself (400, 408, 413, 417, 431, 503): without it the JSON envelope of
   // docs/contracts.md. The path is "" while it is not known. Headers must be well-formed.
   std::function<HttpResponse(int status, const Error& error, std::string_view path)> refusal = {};
   size_t max_connections = kMaxConnections;
   size_t max_write_buffer = kMaxWriteBufferBytes;
+  std::chrono::milliseconds header_timeout =
+      kHeaderReadTimeout;  // from the first byte of a request to the end of its head
   std::chrono::milliseconds request_timeout =
       kRequestReadTimeout;  // from the first byte of a request to its last
   std::chrono::milliseconds idle_timeout = kIdleConnectionTimeout;  // between requests
   std::chrono::milliseconds write_stall_timeout =
       kWriteStallTimeout;  // a client that takes no byte for so long is cut off
+  // For the path of a request on a connection past the limit, so that it is refused in the words of that path.
+  std::chrono::milliseconds refused_request_wait = kRefusedRequestWait;
   // For a refused client to read the answer before the connection closes.
   std::chrono::milliseconds linger_timeout = kLingerTimeout;
 };

@@ -1,11 +1,5 @@
 #include "net/http_server.h"
 
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <filesystem>
-
 #include "net/sse.h"
 #include "runtime/sleep.h"
 #include "testing/http_fixture.h"
@@ -217,7 +211,15 @@ TEST_F(HttpServerTest, RefusesWithTheEnvelope) {
 }
 
 TEST_F(HttpServerTest, ARefusedClientThatGoesOnSendingIsCut) {
-  serve();
+  serve({.linger_timeout = 1h});
+  const std::string within = client([port = port_] {
+    RawSocket socket = RawSocket::connect_tcp(port);
+    EXPECT_TRUE(socket.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000000\r\n\r\n"));
+    EXPECT_TRUE(socket.send(std::string(kMaxLingerBytes, 'x')));
+    socket.shutdown_send();
+    return socket.read_to_end();
+  });
+  EXPECT_TRUE(within.starts_with("HTTP/1.1 413 ")) << within;
   const bool sent_all = client([port = port_] {
     RawSocket socket = RawSocket::connect_tcp(port);
     bool open = socket.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000000\r\n\r\n");
@@ -242,26 +244,6 @@ TEST_F(HttpServerTest, ARefusedClientThatStaysIsClosed) {
   EXPECT_TRUE(refused.starts_with("HTTP/1.1 400 ")) << refused;
 }
 
-TEST_F(HttpServerTest, AcceptsAgainAfterRunningOutOfDescriptors) {
-  serve();
-  RawSocket socket = RawSocket::connect_tcp(port_);  // waits in the backlog
-  socket.send(kGetClose);
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  const rlimit few{.rlim_cur = 128, .rlim_max = before.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
-  std::vector<int> fillers;
-  for (int fd = ::dup(socket.fd()); fd >= 0; fd = ::dup(socket.fd())) fillers.push_back(fd);
-  bool tried = false;
-  loop_.call_at(loop_.clock().steady() + 5ms, [&tried] { tried = true; });
-  loop_.run_until([&tried] { return tried; });
-  EXPECT_EQ(server_->connections(), 0u);
-  for (const int fd : fillers) ::close(fd);
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
-  const std::string reply = client([&socket] { return socket.read_to_end(); });
-  EXPECT_TRUE(reply.starts_with("HTTP/1.1 200 ")) << reply;
-}
-
 TEST_F(HttpServerTest, ASlowRequestTimesOutAndAnIdleClientIsClosed) {
   serve({.request_timeout = 20ms, .idle_timeout = 20ms});
   const std::string slow = exchange("GET / HTTP/1.1\r\nHost: h\r\n");
@@ -270,8 +252,62 @@ TEST_F(HttpServerTest, ASlowRequestTimesOutAndAnIdleClientIsClosed) {
   EXPECT_EQ(seen_.requests, 0);
 }
 
+TEST_F(HttpServerTest, TheHeadHasATimeOfItsOwn) {
+  serve({.header_timeout = 20ms, .request_timeout = 1h});
+  const std::string slow = exchange("GET / HTTP/1.1\r\nHost: h\r\n");
+  EXPECT_TRUE(slow.starts_with("HTTP/1.1 408 ")) << slow;
+  // A body may take longer than its head: the second byte comes when the head's time is long over.
+  const std::string reply = client([port = port_] {
+    RawSocket socket = RawSocket::connect_tcp(port);
+    socket.send("POST /p HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 2\r\n\r\na");
+    RawSocket later = RawSocket::connect_tcp(port);
+    later.send("GET /");
+    later.read_to_end();  // its head's time began later
+    socket.send("b");
+    return socket.read_to_end();
+  });
+  EXPECT_TRUE(reply.starts_with("HTTP/1.1 200 ")) << reply;
+}
+
+TEST_F(HttpServerTest, ARefusedConnectionIsHeardFirst) {
+  HttpServerOptions options;
+  options.max_connections = 1;
+  options.refusal = [](int status, const Error&, std::string_view path) {
+    return HttpResponse{.status = status, .body = fmt::format("refused: {}", path)};
+  };
+  serve(std::move(options));
+  const std::string second = client([port = port_] {
+    RawSocket one = RawSocket::connect_tcp(port);
+    one.send(kGet);
+    one.read_response();
+    RawSocket two = RawSocket::connect_tcp(port);
+    two.send("POST /v1/chat?x=y HTTP/1.1\r\nHost: h\r\nContent-Le");
+    return two.read_to_end();
+  });
+  EXPECT_TRUE(second.starts_with("HTTP/1.1 503 ")) << second;
+  EXPECT_TRUE(second.ends_with("\r\n\r\nrefused: /v1/chat")) << second;
+}
+
+// However many come at once: those that are heard are few, and all get their answer.
+TEST_F(HttpServerTest, RefusedConnectionsAreBounded) {
+  serve({.max_connections = 1, .refused_request_wait = 1h});
+  const auto [unheard, held] = client([port = port_] {
+    RawSocket one = RawSocket::connect_tcp(port);
+    one.send(kGet);
+    one.read_response();
+    std::vector<RawSocket> silent;
+    for (size_t i = 0; i < kMaxRefusedConnections; ++i) silent.push_back(RawSocket::connect_tcp(port));
+    RawSocket last = RawSocket::connect_tcp(port);
+    std::string answer = last.read_to_end();
+    silent.front().send("GET / HTTP/1.1\r\n");
+    return std::pair(answer, silent.front().read_to_end());
+  });
+  EXPECT_TRUE(unheard.starts_with("HTTP/1.1 503 ")) << unheard;
+  EXPECT_TRUE(held.starts_with("HTTP/1.1 503 ")) << held;
+}
+
 TEST_F(HttpServerTest, RefusesConnectionsPastTheLimit) {
-  serve({.max_connections = 1});
+  serve({.max_connections = 1, .refused_request_wait = 5ms});
   const auto [first, second, third] = client([port = port_] {
     RawSocket one = RawSocket::connect_tcp(port);
     one.send(kGet);
@@ -380,45 +416,16 @@ TEST_F(HttpServerTest, StopTellsHandlersAndFinishesTheirAnswers) {
   EXPECT_FALSE(client([port = port_] { return RawSocket::connect_tcp(port).connected(); }));
 }
 
-class UnixServerTest : public HttpServerTest {
- protected:
-  UnixServerTest() {
-    char name[] = "/tmp/chela-net-XXXXXX";
-    folder_ = mkdtemp(name);
-  }
-  ~UnixServerTest() override { std::filesystem::remove_all(folder_); }
-  std::string folder_;
-};
-
-TEST_F(UnixServerTest, ServesAPrivateSocketAndReplacesAStaleOne) {
-  serve();
-  const std::string path = folder_ + "/s.sock";
-  ASSERT_TRUE(server_->listen_unix(path));
-  struct stat info{};
-  ASSERT_EQ(::stat(path.c_str(), &info), 0);
-  EXPECT_EQ(info.st_mode & 0777, 0600u);
-  const std::string reply = client([path] {
-    RawSocket socket = RawSocket::connect_unix(path);
-    socket.send(kGetClose);
-    return socket.read_to_end();
-  });
-  EXPECT_TRUE(reply.ends_with("GET /z  0 unix")) << reply;
-
-  HttpServer second(loop_, {}, [](std::shared_ptr<Exchange>) -> Task<> { co_return; });
-  EXPECT_EQ(second.listen_unix(path).error().code, Code::kConflict);
-  EXPECT_EQ(second.listen_unix(folder_).error().code, Code::kConflict);
-  EXPECT_EQ(second.listen_unix(std::string(200, 'x')).error().code, Code::kInvalidArgument);
-  const std::string kept = folder_ + "/kept.sock";
-  ASSERT_TRUE(second.listen_unix(kept));
-  std::filesystem::rename(kept, path + ".stale");  // survives the listener
-  runtime::block_on(loop_, second.stop(0ms));
-  ASSERT_TRUE(server_->listen_unix(path + ".stale"));
-}
-
-TEST_F(HttpServerTest, APortInUseIsAConflict) {
-  serve();
-  EXPECT_EQ(server_->listen_tcp("127.0.0.1", port_).error().code, Code::kConflict);
-  EXPECT_EQ(server_->listen_tcp("no such host", 0).error().code, Code::kInvalidArgument);
+TEST(HttpServerOptions, BeginWithTheLimits) {
+  const HttpServerOptions options;
+  EXPECT_EQ(options.max_connections, kMaxConnections);
+  EXPECT_EQ(options.max_write_buffer, kMaxWriteBufferBytes);
+  EXPECT_EQ(options.header_timeout, kHeaderReadTimeout);
+  EXPECT_EQ(options.request_timeout, kRequestReadTimeout);
+  EXPECT_EQ(options.idle_timeout, kIdleConnectionTimeout);
+  EXPECT_EQ(options.write_stall_timeout, kWriteStallTimeout);
+  EXPECT_EQ(options.linger_timeout, kLingerTimeout);
+  EXPECT_EQ(options.refused_request_wait, kRefusedRequestWait);
 }
 
 }  // namespace

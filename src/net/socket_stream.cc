@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <array>
 #include <cerrno>
 
 namespace chela::net {
@@ -11,6 +12,7 @@ namespace {
 constexpr size_t kKeptBufferBytes = 4096;
 // Bytes already sent are cut off the front when they are so many, and more than what remains.
 constexpr size_t kCompactBytes = 64 * 1024;
+constexpr size_t kDroppedAtOnce = 16 * 1024;
 
 }  // namespace
 
@@ -122,6 +124,36 @@ void SocketStream::watch_stall() {
   });
 }
 
+void SocketStream::linger(Linger limits) {
+  if (closed() || linger_timer_) return;
+  linger_bytes_ = limits.max_bytes;
+  linger_timer_ = loop_.call_at(loop_.clock().steady() + limits.timeout, [this] {
+    linger_timer_.reset();
+    close();
+  });
+  finish([] {});
+  drop_input();
+}
+
+void SocketStream::drop_input() {
+  wait_readable([weak = weak_from_this()] {
+    const std::shared_ptr<SocketStream> self = weak.lock();
+    if (!self || self->closed()) return;
+    std::array<char, kDroppedAtOnce> dropped;
+    const Read got = self->read(dropped);
+    if (got.state == ReadState::kEnd && self->pending() > 0) {
+      // It may still read: the stream closes when all is sent.
+      self->on_finished_ = [stream = self.get()] { stream->close(); };
+    } else if (got.state == ReadState::kEnd || got.state == ReadState::kBroken ||
+               got.bytes > self->linger_bytes_) {
+      self->close();
+    } else {
+      self->linger_bytes_ -= got.bytes;
+      self->drop_input();
+    }
+  });
+}
+
 Task<Result<>> SocketStream::drained(size_t below, std::stop_token stop) {
   const std::shared_ptr<SocketStream> self = shared_from_this();
   while (!closed() && pending() > below) {
@@ -149,6 +181,7 @@ void SocketStream::close() {
   out_ = std::string();
   sent_ = 0;
   if (stall_timer_) loop_.cancel(*std::exchange(stall_timer_, {}));
+  if (linger_timer_) loop_.cancel(*std::exchange(linger_timer_, {}));
   on_finished_ = nullptr;
   wake_waiters();
   if (reader_) loop_.post(std::exchange(reader_, {}));

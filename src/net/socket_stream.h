@@ -55,6 +55,13 @@ class SocketStream : public std::enable_shared_from_this<SocketStream> {
 
   // Ends the sending side once all is sent, then calls back (not when the stream closes before). Later send()s are dropped.
   void finish(runtime::Callback then);
+  struct Linger {
+    std::chrono::milliseconds timeout;
+    size_t max_bytes;  // what the peer may still send meanwhile
+  };
+  // Ends the sending side once all is sent and drops what the peer still sends, until it ends its side too or passes a limit; then
+  // closes. A socket closed with unread input resets the connection, and the peer may lose what was sent last.
+  void linger(Linger limits);
   // Closes at once; unsent bytes are lost.
   void close();
 
@@ -64,6 +71,7 @@ class SocketStream : public std::enable_shared_from_this<SocketStream> {
   void sent(size_t bytes);
   void watch_stall();
   void wake_waiters();
+  void drop_input();
 
   struct Waiter {
     size_t below;
@@ -83,6 +91,8 @@ class SocketStream : public std::enable_shared_from_this<SocketStream> {
   runtime::Callback on_closed_;
   std::vector<Waiter> waiters_;
   std::optional<runtime::TimerId> stall_timer_;
+  std::optional<runtime::TimerId> linger_timer_;
+  size_t linger_bytes_ = 0;  // what the peer may still send
   SteadyTime last_progress_{};
 };
 

@@ -27,7 +27,7 @@ struct WebSocketOptions {
   std::string protocol = {};   // the sub-protocol to confirm, if any
 };
 
-// The server's end of one WebSocket. Owned by the handler that upgraded; destroying it cuts the connection. Loop thread only.
+// This end of one WebSocket. Owned by who opened or upgraded it; destroying it cuts the connection. Loop thread only.
 class WebSocket {
  public:
   virtual ~WebSocket() = default;
@@ -39,7 +39,7 @@ class WebSocket {
 
   // The next whole message; nothing when the connection was closed, by either side. kUpstream after a cut or a breach of protocol
   // (text that is no UTF-8 included), kTooLarge for a message past the limit, kTimeout for a silent peer, kCancelled on stop.
-  // One receiver at a time. One message is read ahead; pings are answered until a second one waits, so receive steadily.
+  // One receiver at a time. Some messages are read ahead, with the pings between them; then reading pauses, so receive steadily.
   virtual Task<Result<std::optional<Message>>> receive(std::stop_token stop) = 0;
 
   // Sends a close frame after what is queued. 1000 is the normal code.
@@ -47,6 +47,8 @@ class WebSocket {
 
   // Bytes that are not with the kernel yet.
   virtual size_t pending() const = 0;
+  // Waits until pending() <= below. kUnavailable when the connection has closed, kCancelled on stop. May outlive the WebSocket.
+  virtual Task<Result<>> drained(size_t below, std::stop_token stop) = 0;
 };
 
 }  // namespace chela::net

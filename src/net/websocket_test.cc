@@ -43,7 +43,7 @@ class Client {
   }
 
   void send(int first_byte, std::string_view payload) { socket_.send(frame(first_byte, payload)); }
-  void send_raw(std::string_view bytes) { socket_.send(bytes); }
+  bool send_raw(std::string_view bytes) { return socket_.send(bytes); }
 
   // The next frame; opcode -1 at the end of the connection.
   Frame receive() {
@@ -232,6 +232,26 @@ TEST_F(WebSocketTest, BreachesAndLimitsCloseWithTheirCodes) {
   }
 }
 
+// A client whose send fails may look no further and never learn why.
+TEST_F(WebSocketTest, ARefusedMessageMaySendItsRest) {
+  serve({.max_message_bytes = 1000});
+  const auto sends_its_rest = [port = port_](size_t rest) {
+    Client c(port);
+    c.handshake();
+    c.send_raw(Client::frame(0x81, std::string(kMaxLingerBytes, 'x')).substr(0, 2000));
+    const Frame frame = c.receive();
+    EXPECT_EQ(frame.opcode, 8);
+    EXPECT_EQ(frame.payload.substr(0, 2), "\x03\xf1");
+    const std::string block(10'000, 'x');
+    bool sent = true;
+    for (size_t bytes = 0; sent && bytes < rest; bytes += block.size()) sent = c.send_raw(block);
+    return sent;
+  };
+  EXPECT_TRUE(client([sends_its_rest] { return sends_its_rest(kMaxLingerBytes - 20'000); }));
+  EXPECT_FALSE(client([sends_its_rest] { return sends_its_rest(100 * kMaxLingerBytes); }));
+  loop_.run_until([this] { return server_->connections() == 0; });
+}
+
 TEST_F(WebSocketTest, PingsAndCutsASilentPeer) {
   serve({.ping_interval = 20ms});
   const auto frames = client([port = port_] {
@@ -339,6 +359,43 @@ TEST_F(WebSocketTest, ACancelledReceiveLosesNothing) {
     return c.receive().opcode;
   });
   EXPECT_EQ(got, (std::vector<std::string>{"cancelled", "kept"}));
+}
+
+// Far more than is read ahead, sent before anybody receives: reading pauses and goes on, and nothing is lost or turned round.
+TEST_F(WebSocketTest, WhatWaitsForAReceiverIsBoundedAndInOrder) {
+  constexpr size_t kMessages = 3000;
+  constexpr size_t kBytes = 1000;
+  struct Late {
+    static Task<> run(size_t& in_order, std::shared_ptr<Exchange> exchange) {
+      Result<std::unique_ptr<WebSocket>> socket = co_await exchange->upgrade();
+      EXPECT_TRUE((*socket)->send_text("go"));
+      for (size_t i = 0; i < kMessages; ++i) {
+        const Result<std::optional<Message>> message = co_await (*socket)->receive({});
+        if (!message || !*message || !(*message)->data.starts_with(std::to_string(i) + ":")) co_return;
+        ++in_order;
+      }
+      EXPECT_TRUE((*socket)->send_text("thanks"));
+      const Result<std::optional<Message>> end = co_await (*socket)->receive({});
+      EXPECT_FALSE(end && *end);
+    }
+  };
+  size_t in_order = 0;
+  start([&in_order](std::shared_ptr<Exchange> exchange) { return Late::run(in_order, std::move(exchange)); });
+  const std::string last = client([port = port_] {
+    Client c(port);
+    c.handshake();
+    c.receive();
+    for (size_t i = 0; i < kMessages; ++i) c.send(0x82, std::to_string(i) + ":" + std::string(kBytes, 'x'));
+    return c.receive().payload;
+  });
+  EXPECT_EQ(last, "thanks");
+  EXPECT_EQ(in_order, kMessages);
+}
+
+TEST(WebSocketOptions, BeginWithTheLimits) {
+  const WebSocketOptions options;
+  EXPECT_EQ(options.max_message_bytes, kMaxWebSocketMessageBytes);
+  EXPECT_EQ(options.ping_interval, kWebSocketPingInterval);
 }
 
 }  // namespace

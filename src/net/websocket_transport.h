@@ -16,14 +16,18 @@
 namespace chela::net {
 
 // A SocketStream as Beast wants to see one: reads come from the socket, writes go into the connection's one buffer and are done at
-// once. So Beast's control frames and our data frames leave in the order they were made, each whole. For websocket_server.cc only.
+// once. So Beast's control frames and our data frames leave in the order they were made, each whole. For the handshakes of
+// websocket_server.cc and websocket_client.cc only.
 class WebSocketTransport {
  public:
   using executor_type = boost::asio::io_context::executor_type;
   using Handler = std::move_only_function<void(boost::system::error_code, size_t)>;
 
-  WebSocketTransport(runtime::AsioLoop& loop, std::shared_ptr<SocketStream> stream, std::string read_ahead)
+  // Gives Beast at most `read_at_most` bytes at a time.
+  WebSocketTransport(runtime::AsioLoop& loop, std::shared_ptr<SocketStream> stream, std::string read_ahead,
+                     size_t read_at_most = SIZE_MAX)
       : executor_(loop.context().get_executor()),
+        read_at_most_(read_at_most),
         read_(std::make_shared<Read>(std::move(stream), std::move(read_ahead))) {}
 
   executor_type get_executor() const { return executor_; }
@@ -32,7 +36,9 @@ class WebSocketTransport {
   template <class Buffers, class Token>
   auto async_read_some(const Buffers& buffers, Token&& token) {
     return boost::asio::async_initiate<Token, void(boost::system::error_code, size_t)>(
-        [this](auto handler, const Buffers& into) { this->start_read(first(into), std::move(handler)); },
+        [this](auto handler, const Buffers& into) {
+          this->start_read(boost::asio::buffer(first(into), read_at_most_), std::move(handler));
+        },
         token, buffers);
   }
 
@@ -110,6 +116,7 @@ class WebSocketTransport {
   }
 
   executor_type executor_;
+  size_t read_at_most_;
   std::shared_ptr<Read> read_;
 };
 

@@ -7,8 +7,10 @@
 #include <shared_mutex>
 
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "obs/log_format.h"
 #include "obs/redaction.h"
+#include "obs/ring.h"
 
 namespace chela::log {
 namespace {
@@ -20,9 +22,11 @@ struct Sinks {
   std::shared_mutex mutex;
   std::shared_ptr<spdlog::sinks::sink> file;
   std::shared_ptr<spdlog::sinks::sink> terminal;
-  Level file_level = Level::kOff;
+  std::string path;           // of the file, "" = none
+  Level level = Level::kOff;  // of the file and of what is kept in memory
   Level terminal_level = Level::kOff;
   Redaction redaction;
+  Ring ring;
 };
 
 // Never destroyed: threads may log until the very end of the process.
@@ -66,30 +70,42 @@ std::optional<Level> level_from_name(std::string_view name) {
   return std::nullopt;
 }
 
+namespace {
+
+Result<std::shared_ptr<spdlog::sinks::sink>> open_file(const std::string& path) {
+  try {
+    auto file =
+        std::make_shared<spdlog::sinks::rotating_file_sink_mt>(path, kMaxLogFileBytes, kMaxLogFiles - 1);
+    file->set_pattern("%v");
+    return file;
+  } catch (const std::exception& e) {
+    return fail(Code::kUnavailable, "cannot open the log {}: {}", path, e.what());
+  }
+}
+
+}  // namespace
+
 Result<> start(const Options& options) {
   std::shared_ptr<spdlog::sinks::sink> file;
   std::shared_ptr<spdlog::sinks::sink> terminal;
-  try {
-    if (!options.file.empty() && options.file_level != Level::kOff) {
-      file = std::make_shared<spdlog::sinks::rotating_file_sink_mt>(options.file, kMaxLogFileBytes,
-                                                                    kMaxLogFiles - 1);
-      file->set_pattern("%v");
-    }
-    if (options.terminal_level != Level::kOff) {
-      terminal = std::make_shared<spdlog::sinks::stderr_sink_mt>();
-      terminal->set_pattern("%v");
-    }
-  } catch (const std::exception& e) {
-    return fail(Code::kUnavailable, "cannot open the log {}: {}", options.file, e.what());
+  if (!options.file.empty() && options.file_level != Level::kOff) {
+    auto opened = open_file(options.file);
+    if (!opened) return fail(opened.error());
+    file = std::move(*opened);
+  }
+  if (options.terminal_level != Level::kOff) {
+    terminal = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+    terminal->set_pattern("%v");
   }
   Sinks& all = sinks();
   const std::unique_lock lock(all.mutex);
   close_sinks(all);
   all.file = std::move(file);
   all.terminal = std::move(terminal);
-  all.file_level = all.file ? options.file_level : Level::kOff;
+  all.path = options.file;
+  all.level = options.file_level;
   all.terminal_level = options.terminal_level;
-  detail::lowest = std::min(all.file_level, all.terminal_level);
+  detail::lowest = std::min(all.level, all.terminal_level);
   return {};
 }
 
@@ -99,6 +115,32 @@ void stop() {
   detail::lowest = Level::kOff;
   close_sinks(all);
 }
+
+Result<> set_level(Level level) {
+  Sinks& all = sinks();
+  const std::unique_lock lock(all.mutex);
+  if (level != Level::kOff && !all.file && !all.path.empty()) {
+    auto opened = open_file(all.path);
+    if (!opened) return fail(opened.error());
+    all.file = std::move(*opened);
+  }
+  all.level = level;
+  detail::lowest = std::min(all.level, all.terminal_level);
+  return {};
+}
+
+Level level() {
+  Sinks& all = sinks();
+  const std::shared_lock lock(all.mutex);
+  return all.level;
+}
+
+std::vector<Entry> recent(std::uint64_t after, size_t limit) { return sinks().ring.recent(after, limit); }
+
+Follower::Follower(std::function<void()> on_line) : on_line_(std::move(on_line)) {
+  sinks().ring.follow(*this);
+}
+Follower::~Follower() { sinks().ring.leave(*this); }
 
 void register_secret(std::string_view value) { sinks().redaction.add(value); }
 std::string redact(std::string_view text) { return sinks().redaction.apply(text); }
@@ -113,7 +155,14 @@ void write(Level level, std::string_view target, std::string_view message, Field
   const std::shared_lock lock(all.mutex);
   const Line line{
       .time = system_time(), .level = level, .target = target, .message = message, .fields = fields};
-  if (all.file && level >= all.file_level) put(*all.file, json_line(line, all.redaction));
+  if (level >= all.level) {
+    if (all.file) put(*all.file, json_line(line, all.redaction));
+    all.ring.add(
+        {.time = line.time,
+         .level = level,
+         .target = std::string(target),
+         .message = std::string(utf8::prefix(message_text(line, all.redaction), kMaxLogRingMessageBytes))});
+  }
   if (all.terminal && level >= all.terminal_level) put(*all.terminal, people_line(line, all.redaction));
 }
 

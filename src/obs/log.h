@@ -2,13 +2,16 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 
 // The log: JSON lines in a file, the people's form on a terminal's stderr. The one global of the program: anything may report
 // anywhere. Thread-safe; costs one atomic read when the level is off. Never give it a secret on purpose; those registered are
@@ -44,8 +47,8 @@ struct Field {
 using Fields = std::initializer_list<Field>;
 
 struct Options {
-  std::string file;  // "" writes none; the directory exists
-  Level file_level = Level::kInfo;
+  std::string file;                    // "" writes none; the directory exists
+  Level file_level = Level::kInfo;     // of the file, and of the lines kept in memory
   Level terminal_level = Level::kOff;  // what stderr shows; the caller knows whether it is a terminal
 };
 
@@ -53,6 +56,35 @@ struct Options {
 Result<> start(const Options& options);
 // Writes what is buffered and closes the sinks.
 void stop();
+
+// What goes to the file and is kept in memory; the terminal's level stays. From now on, whatever start() was told.
+Result<> set_level(Level level);
+Level level();
+
+// A line that was kept in memory. `message` holds the fields too, and no registered secret.
+struct Entry {
+  std::uint64_t number = 0;  // from 1, without gaps
+  UnixMs time = 0;
+  Level level = Level::kInfo;
+  std::string target;
+  std::string message;
+};
+// The newest kept lines with a number above `after`, oldest first, at most `limit`. kLogRingEntries are kept, also after stop().
+std::vector<Entry> recent(std::uint64_t after, size_t limit);
+
+// Calls back after every line that was kept, from the thread that wrote it: must neither block nor log. Ends with the object, which
+// waits for a running callback.
+class Follower {
+ public:
+  explicit Follower(std::function<void()> on_line);
+  ~Follower();
+  Follower(const Follower&) = delete;
+  Follower& operator=(const Follower&) = delete;
+
+ private:
+  std::function<void()> on_line_;
+  friend class Ring;
+};
 
 // Masks this value as [redacted] in every line from now on. Values under kMinSecretBytes are ignored: they would mask plain words.
 inline constexpr size_t kMinSecretBytes = 6;

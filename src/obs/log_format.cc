@@ -46,11 +46,8 @@ std::string json_line(const Line& line, const Redaction& redaction) {
   return json::write(out);
 }
 
-std::string people_line(const Line& line, const Redaction& redaction) {
-  const CivilTime at = to_civil(line.time);
-  std::string out =
-      fmt::format("{:02}:{:02}:{:02}.{:03} {:<5} {}: {}", at.hour, at.minute, at.second, at.millisecond,
-                  level_name(line.level), line.target, printable(redaction.apply(line.message)));
+std::string message_text(const Line& line, const Redaction& redaction) {
+  std::string out = printable(redaction.apply(line.message));
   for (const Field& field : line.fields) {
     const json::Value value = value_of(field, redaction);
     const std::string* text = value.as_string();
@@ -58,6 +55,12 @@ std::string people_line(const Line& line, const Redaction& redaction) {
     out += fmt::format(" {}={}", field.key, plain ? printable(*text) : printable(json::write(value)));
   }
   return out;
+}
+
+std::string people_line(const Line& line, const Redaction& redaction) {
+  const CivilTime at = to_civil(line.time);
+  return fmt::format("{:02}:{:02}:{:02}.{:03} {:<5} {}: {}", at.hour, at.minute, at.second, at.millisecond,
+                     level_name(line.level), line.target, message_text(line, redaction));
 }
 
 }  // namespace chela::log

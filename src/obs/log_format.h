@@ -17,6 +17,8 @@ struct Line {
   Fields fields;
 };
 
+// The message and its fields: "a client is slow thread=t7 waited_ms=20".
+std::string message_text(const Line& line, const Redaction& redaction);
 std::string json_line(const Line& line, const Redaction& redaction);
 // "10:00:01.250 warn  gateway: a client is slow thread=t7 waited_ms=20"
 std::string people_line(const Line& line, const Redaction& redaction);

@@ -66,6 +66,60 @@ TEST_F(LogFile, NothingIsWrittenWhenOff) {
   EXPECT_TRUE(lines().empty());
 }
 
+TEST_F(LogFile, TheNewestLinesAreKeptWithoutSecrets) {
+  register_secret("kept-secret-kept");
+  ASSERT_TRUE(start({.file = path()}));
+  const std::vector<Entry> before = recent(0, 1);
+  const std::uint64_t last = before.empty() ? 0 : before.back().number;
+  debug("t", "below the level");
+  warn("gateway", "key kept-secret-kept",
+       {{"header", "Bearer kept-secret-kept"}, {"n", 7}, {"text", std::string(9000, 'x')}});
+  const std::vector<Entry> kept = recent(last, 10);
+  ASSERT_EQ(kept.size(), 1u);
+  EXPECT_EQ(kept[0].number, last + 1);
+  EXPECT_EQ(kept[0].level, Level::kWarn);
+  EXPECT_EQ(kept[0].target, "gateway");
+  EXPECT_TRUE(kept[0].message.starts_with("key [redacted] header=\"Bearer [redacted]\" n=7 text=xxx"))
+      << kept[0].message;
+  EXPECT_EQ(kept[0].message.size(), kMaxLogRingMessageBytes);
+  for (size_t i = 0; i < kLogRingEntries + 10; ++i) info("t", "one of many");
+  EXPECT_EQ(recent(0, 10'000).size(), kLogRingEntries);
+  const std::vector<Entry> newest = recent(0, 3);
+  ASSERT_EQ(newest.size(), 3u);
+  EXPECT_EQ(newest.back().number, last + 1 + kLogRingEntries + 10);
+  EXPECT_TRUE(recent(newest.back().number, 3).empty());
+  EXPECT_TRUE(recent(newest.back().number + 5, 3).empty());
+  EXPECT_EQ(recent(newest.back().number - 1, 3).size(), 1u);
+}
+
+TEST_F(LogFile, TheLevelChangesWhileItRuns) {
+  ASSERT_TRUE(start({.file = path(), .file_level = Level::kOff}));
+  EXPECT_FALSE(std::filesystem::exists(path()));
+  error("t", "dropped");
+  ASSERT_TRUE(set_level(Level::kDebug));
+  EXPECT_EQ(level(), Level::kDebug);
+  debug("t", "written");
+  ASSERT_TRUE(set_level(Level::kError));
+  info("t", "dropped");
+  EXPECT_FALSE(enabled(Level::kWarn));
+  ASSERT_EQ(lines().size(), 1u);
+  EXPECT_EQ(lines()[0].string_or("msg"), "written");
+}
+
+TEST_F(LogFile, FollowersHearOfEveryLineUntilTheyLeave) {
+  ASSERT_TRUE(start({.file = path()}));
+  int heard = 0;
+  {
+    const Follower follower([&heard] { ++heard; });
+    info("t", "one");
+    debug("t", "below the level");
+    info("t", "two");
+    EXPECT_EQ(heard, 2);
+  }
+  info("t", "three");
+  EXPECT_EQ(heard, 2);
+}
+
 TEST_F(LogFile, MasksSecretsEverywhere) {
   register_secret("hunter2-hunter2");
   register_secret("hunter2-hunter2-longer");
@@ -114,6 +168,20 @@ TEST_F(LogFile, SaysWhenTheFileCannotBeOpened) {
   const Result<> under_file = start({.file = path() + "/x"});
   ASSERT_FALSE(under_file);
   EXPECT_EQ(under_file.error().code, Code::kUnavailable);
+}
+
+TEST(Redaction, ForgetsWhatWasNotAddedForLongest) {
+  const auto secret = [](size_t i) { return fmt::format("secret-{:05}", i); };
+  Redaction masks;
+  for (size_t i = 0; i < kMaxMaskedSecrets; ++i) masks.add(secret(i));
+  masks.add(secret(0));
+  masks.add(secret(kMaxMaskedSecrets));
+  EXPECT_EQ(masks.apply(secret(0)), "[redacted]");
+  EXPECT_EQ(masks.apply(secret(1)), secret(1));
+  EXPECT_EQ(masks.apply(secret(2)), "[redacted]");
+  EXPECT_EQ(masks.apply(secret(kMaxMaskedSecrets)), "[redacted]");
+  masks.add(std::string(kMaxMaskedBytes, 'x'));
+  EXPECT_EQ(masks.apply(secret(2)), secret(2));
 }
 
 TEST(PeopleLine, IsReadableAndCannotBeForged) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <shared_mutex>
 #include <string>
 #include <string_view>
@@ -7,7 +9,11 @@
 
 namespace chela::log {
 
-// Values that must not be seen. Thread-safe.
+// Every line is searched for each of these; more than a vault and a configuration hold together.
+inline constexpr std::size_t kMaxMaskedSecrets = 2048;
+inline constexpr std::size_t kMaxMaskedBytes = 16 * 1024 * 1024;  // of all of them
+
+// Values that must not be seen. Past the limits those that were not added again for longest are forgotten. Thread-safe.
 class Redaction {
  public:
   void add(std::string_view secret);  // ignored under kMinSecretBytes
@@ -15,7 +21,13 @@ class Redaction {
 
  private:
   mutable std::shared_mutex mutex_;
-  std::vector<std::string> secrets_;  // longest first, so that one inside another leaves nothing over
+  struct Masked {
+    std::string secret;
+    std::uint64_t added;
+  };
+  std::vector<Masked> secrets_;  // longest first, so that one inside another leaves nothing over
+  std::size_t bytes_ = 0;
+  std::uint64_t additions_ = 0;
 };
 
 }  // namespace chela::log

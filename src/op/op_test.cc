@@ -71,6 +71,30 @@ TEST(Registry, FindsRoutesAndTellsWrongMethodFromNothing) {
   EXPECT_EQ(registry.find("job::none"), nullptr);
 }
 
+TEST(Registry, TheRestOfAPathMayHoldSlashes) {
+  Registry registry;
+  ASSERT_TRUE(registry.add(operation("model::get", "GET", "/models/{id...}")));
+  ASSERT_TRUE(registry.add(operation("model::files", "GET", "/models/{id}/files")));
+  const auto id_of = [&](std::string_view path) {
+    const Match match = registry.match(Surface::kGateway, "GET", path);
+    return match ? match.operation->id + " " + match.params.at(0).second : "nothing";
+  };
+  EXPECT_EQ(id_of("/models/one"), "model::get one");
+  EXPECT_EQ(id_of("/models/chela/default"), "model::get chela/default");
+  EXPECT_EQ(id_of("/models/chela%2Fdefault"), "model::get chela/default");
+  EXPECT_EQ(id_of("/models/a/b/c%20d/"), "model::get a/b/c d/");
+  EXPECT_EQ(id_of("/models/a/files"), "model::files a");
+  EXPECT_EQ(id_of("/models/a/files/b"), "model::get a/files/b");
+  EXPECT_EQ(id_of("/models"), "nothing");
+  EXPECT_EQ(id_of("/models/"), "nothing");
+  EXPECT_EQ(id_of("/models//a"), "nothing");
+  EXPECT_EQ(registry.match(Surface::kGateway, "POST", "/models/a/b").allowed,
+            (std::vector<std::string>{"GET"}));
+  EXPECT_EQ(registry.add(operation("x", "GET", "/models/{n...}")).error().code, Code::kConflict);
+  EXPECT_EQ(registry.add(operation("x", "GET", "/x/{id...}/log")).error().code, Code::kInvalidArgument);
+  EXPECT_EQ(registry.add(operation("x", "GET", "/x/{...}")).error().code, Code::kInvalidArgument);
+}
+
 TEST(Registry, RefusesWhatExistsOrIsWrong) {
   Registry registry;
   ASSERT_TRUE(registry.add(operation("a", "GET", "/x/{id}")));
@@ -178,6 +202,19 @@ TEST(OpenApi, DescribesEveryRoute) {
   EXPECT_EQ(get.find("requestBody"), nullptr);
   EXPECT_EQ(paths.find("/api/jobs/{id}")->find("delete")->string_or("operationId"),
             "job::cancel DELETE /api/jobs/{id}");
+}
+
+TEST(OpenApi, ARestOfThePathIsAParameterThatTakesSlashes) {
+  Registry registry;
+  ASSERT_TRUE(registry.add(operation("model::get", "GET", "/models/{id...}",
+                                     R"({"type":"object","properties":{"id":{"type":"string"}}})")));
+  const Value document = openapi(registry, Surface::kGateway, "Chela", "1.2.3");
+  const Value* path = document.find("paths")->find("/models/{id}");
+  ASSERT_NE(path, nullptr);
+  EXPECT_EQ(
+      *path->find("get")->find("parameters"),
+      parsed(
+          R"([{"name":"id","in":"path","required":true,"schema":{"type":"string"},"description":"may hold slashes"}])"));
 }
 
 }  // namespace

@@ -7,7 +7,10 @@ namespace {
 using json::Value;
 
 bool in_path(const Route& route, std::string_view name) {
-  return route.path.find(fmt::format("{{{}}}", name)) != std::string::npos;
+  return template_of(route.path).find(fmt::format("{{{}}}", name)) != std::string::npos;
+}
+bool takes_slashes(const Route& route, std::string_view name) {
+  return route.path.ends_with(fmt::format("{{{}...}}", name));
 }
 
 bool has_body(std::string_view method) { return method == "POST" || method == "PUT" || method == "PATCH"; }
@@ -38,7 +41,12 @@ void describe_input(const Operation& operation, const Route& route, Value& out) 
     for (const json::Member& member : *properties->as_object()) {
       const bool needed = is_required(operation.in, member.key);
       if (in_path(route, member.key)) {
-        parameters.push_back(parameter(member.key, "path", member.value, true));
+        Value described = parameter(member.key, "path", member.value, true);
+        if (takes_slashes(route, member.key)) {
+          const std::string help = member.value.string_or("description");
+          described.set("description", help.empty() ? "may hold slashes" : help + "; may hold slashes");
+        }
+        parameters.push_back(std::move(described));
       } else if (!has_body(route.method)) {
         parameters.push_back(parameter(member.key, "query", member.value, needed));
       } else {
@@ -113,12 +121,13 @@ Value openapi(const Registry& registry, Surface surface, std::string_view title,
   for (const std::shared_ptr<const Operation>& operation : registry.list()) {
     for (const Route& route : operation->routes) {
       if (route.surface != surface) continue;
-      Value* path = paths.find(route.path);
-      if (!path) path = &paths.set(route.path, Value::object());
+      const std::string name = template_of(route.path);
+      Value* path = paths.find(name);
+      if (!path) path = &paths.set(name, Value::object());
       Value described = describe(*operation, route);
       // An operation with several routes has one id each: the document wants them unique.
       if (&route != &operation->routes.front())
-        described.set("operationId", fmt::format("{} {} {}", operation->id, route.method, route.path));
+        described.set("operationId", fmt::format("{} {} {}", operation->id, route.method, name));
       path->set(strings::lower(route.method), std::move(described));
     }
   }

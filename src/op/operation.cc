@@ -4,7 +4,7 @@
 
 namespace chela::op {
 
-bool Principal::allows(std::string_view permission) const {
+bool allows(const Permissions& permissions, std::string_view permission) {
   if (permissions.contains("*") || permissions.contains(permission)) return true;
   // "tools:shell:run" is covered by "tools:*" and "tools:shell:*".
   for (size_t colon = permission.find(':'); colon != std::string_view::npos;
@@ -12,6 +12,17 @@ bool Principal::allows(std::string_view permission) const {
     if (permissions.contains(std::string(permission.substr(0, colon + 1)) + "*")) return true;
   }
   return false;
+}
+
+Permissions common(const Permissions& a, const Permissions& b) {
+  Permissions both;
+  for (const std::string& each : a) {
+    if (allows(b, each)) both.insert(each);
+  }
+  for (const std::string& each : b) {
+    if (allows(a, each)) both.insert(each);
+  }
+  return both;
 }
 
 std::string_view CallContext::header(std::string_view name) const {

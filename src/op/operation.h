@@ -27,7 +27,7 @@ enum class Envelope { kChela, kOpenAi, kAnthropic };
 struct Route {
   Surface surface = Surface::kGateway;
   std::string method;  // "POST"
-  std::string path;    // "/api/jobs/{id}": a {name} takes one segment
+  std::string path;  // "/api/jobs/{id}": a {name} takes one segment, a {name...} at the end all that is left
   Envelope envelope = Envelope::kChela;
   int status = 200;  // of a success
 };
@@ -39,6 +39,8 @@ struct CallContext {
   std::optional<SteadyTime> deadline = std::nullopt;
   std::stop_token stop = {};                                     // also requested when the caller goes away
   std::map<std::string, std::string, std::less<>> headers = {};  // lower-case names; empty off HTTP
+
+  std::string worker = {};  // id of the worker of the bus that calls; "" for everybody else
 
   // What the surface adds to the headers of its answer or stream; null where there are none (bus, command line).
   std::shared_ptr<std::map<std::string, std::string, std::less<>>> reply_headers = {};

@@ -31,7 +31,11 @@ std::string percent_decode(std::string_view text) {
 bool is_param(std::string_view segment) {
   return segment.size() > 2 && segment.front() == '{' && segment.back() == '}';
 }
-std::string_view param_name(std::string_view segment) { return segment.substr(1, segment.size() - 2); }
+bool takes_rest(std::string_view segment) { return is_param(segment) && segment.ends_with("...}"); }
+std::string_view param_name(std::string_view segment) {
+  segment = segment.substr(1, segment.size() - 2);
+  return segment.ends_with("...") ? segment.substr(0, segment.size() - 3) : segment;
+}
 
 // "/api/jobs/{id}" without its first slash, in segments.
 std::vector<std::string_view> segments_of(std::string_view path) {
@@ -43,13 +47,17 @@ Result<> check_route(const Operation& operation, const Route& route) {
   if (!route.path.starts_with('/'))
     return fail(Code::kInvalidArgument, "{}: the path {} does not begin with /", operation.id, route.path);
   std::set<std::string_view> names;
-  for (const std::string_view segment : segments_of(route.path)) {
+  const std::vector<std::string_view> segments = segments_of(route.path);
+  for (const std::string_view& segment : segments) {
     const bool braces = segment.find_first_of("{}") != std::string_view::npos;
     if (braces && (!is_param(segment) || param_name(segment).find_first_of("{}") != std::string_view::npos)) {
       return fail(Code::kInvalidArgument, "{}: in {} a parameter is not a whole segment", operation.id,
                   route.path);
     }
     if (!is_param(segment)) continue;
+    if (takes_rest(segment) && &segment != &segments.back())
+      return fail(Code::kInvalidArgument, "{}: in {} something follows {}", operation.id, route.path,
+                  segment);
     if (!names.insert(param_name(segment)).second)
       return fail(Code::kInvalidArgument, "{}: {} names a parameter twice", operation.id, route.path);
     const json::Value* properties = operation.in.find("properties");
@@ -76,21 +84,58 @@ Result<> check(const Operation& operation) {
   return {};
 }
 
+Task<Result<json::Value>> by_detour(Detour& detour, std::string id, Idempotent idempotent,
+                                    CallContext context, json::Value args, ValueHandler own) {
+  std::optional<Result<json::Value>> done =
+      co_await detour.call(std::move(id), idempotent, context, args);  // copies: they may be needed again
+  if (done) co_return std::move(*done);
+  co_return co_await own(std::move(context), std::move(args));
+}
+
 }  // namespace
+
+std::string template_of(std::string_view path) {
+  return strings::replace_all(std::string(path), "...}", "}");
+}
 
 Registry::Node* Registry::place(const Route& route) {
   Node* node = &roots_[route.surface];
   for (const std::string_view segment : segments_of(route.path)) {
-    std::unique_ptr<Node>& next = is_param(segment) ? node->param : node->fixed[std::string(segment)];
+    std::unique_ptr<Node>& next = takes_rest(segment) ? node->rest
+                                  : is_param(segment) ? node->param
+                                                      : node->fixed[std::string(segment)];
     if (!next) next = std::make_unique<Node>();
     node = next.get();
   }
   return node;
 }
 
+void Registry::add_detour(Operation& operation) const {
+  if (const auto* value = std::get_if<ValueHandler>(&operation.handler)) {
+    operation.handler = ValueHandler([slot = detour_, id = operation.id, idempotent = operation.idempotent,
+                                      own = *value](CallContext context, json::Value args) {
+      if (slot->to == nullptr || !slot->to->takes(id, context))
+        return own(std::move(context), std::move(args));
+      return by_detour(*slot->to, id, idempotent, std::move(context), std::move(args), own);
+    });
+  } else if (const auto* events = std::get_if<EventsHandler>(&operation.handler)) {
+    operation.handler =
+        EventsHandler([slot = detour_, id = operation.id, idempotent = operation.idempotent, own = *events](
+                          CallContext context, json::Value args, EventSink& sink) {
+          if (slot->to == nullptr || !slot->to->takes(id, context))
+            return own(std::move(context), std::move(args), sink);
+          const ValueHandler here = [own, &sink](CallContext c, json::Value a) {
+            return own(std::move(c), std::move(a), sink);
+          };
+          return by_detour(*slot->to, id, idempotent, std::move(context), std::move(args), here);
+        });
+  }
+}
+
 Result<> Registry::add(Operation operation) {
   if (Result<> ok = check(operation); !ok) return ok;
   if (by_id_.contains(operation.id)) return fail(Code::kConflict, "the operation {} exists", operation.id);
+  add_detour(operation);
   const auto shared = std::make_shared<const Operation>(std::move(operation));
   std::set<std::pair<Node*, std::string_view>> own;
   for (const Route& route : shared->routes) {
@@ -127,8 +172,11 @@ const Registry::Node* Registry::descend(const Node& node, const std::vector<std:
   if (const auto next = node.fixed.find(segments[at]); next != node.fixed.end()) {
     if (const Node* found = descend(*next->second, segments, at + 1)) return found;
   }
-  if (!node.param || segments[at].empty()) return nullptr;
-  return descend(*node.param, segments, at + 1);
+  if (segments[at].empty()) return nullptr;
+  if (node.param) {
+    if (const Node* found = descend(*node.param, segments, at + 1)) return found;
+  }
+  return node.rest.get();
 }
 
 Match Registry::match(Surface surface, std::string_view method, std::string_view path) const {
@@ -147,7 +195,12 @@ Match Registry::match(Surface surface, std::string_view method, std::string_view
   match.route = target->second.route;
   const std::vector<std::string_view> pattern = segments_of(match.route->path);
   for (size_t i = 0; i < pattern.size(); ++i) {
-    if (is_param(pattern[i])) match.params.emplace_back(param_name(pattern[i]), percent_decode(segments[i]));
+    if (!is_param(pattern[i])) continue;
+    // The segments are parts of the path: the rest of it is what lies from there to its end.
+    const std::string_view text = takes_rest(pattern[i])
+                                      ? path.substr(static_cast<size_t>(segments[i].data() - path.data()))
+                                      : segments[i];
+    match.params.emplace_back(param_name(pattern[i]), percent_decode(text));
   }
   return match;
 }

@@ -14,6 +14,7 @@
 #include "base/strings.h"
 #include "os/beneath_walk.h"
 #include "os/file.h"
+#include "os/temporary.h"
 
 namespace chela::os {
 namespace {
@@ -144,19 +145,15 @@ Result<> replace_file(int directory, const std::string& name, std::string_view b
     if (S_ISDIR(before.st_mode)) return fail(system_error(EISDIR, "write", name));
     if (S_ISREG(before.st_mode)) mode = before.st_mode & 0777;
   }
-  // A name that cannot exist yet: the process and the address of a local of this call.
-  const std::string temporary =
-      fmt::format(".chela-{}-{:x}.tmp", ::getpid(), reinterpret_cast<std::uintptr_t>(&before));
-  const Fd fd(
-      ::openat(directory, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
-  if (!fd) return fail(system_error(errno, "create", name));
-  Result<> done = write_fd(fd.get(), name, bytes);
-  if (done && (::fchmod(fd.get(), mode) != 0 || ::fsync(fd.get()) != 0))
-    done = fail(system_error(errno, "write", name));
-  if (done && ::renameat(directory, temporary.c_str(), directory, name.c_str()) != 0)
+  const Result<TemporaryFile> temporary = create_temporary(directory, name, mode);
+  if (!temporary) return fail(temporary.error());
+  const int fd = temporary->fd.get();
+  Result<> done = write_fd(fd, name, bytes);
+  if (done && (::fchmod(fd, mode) != 0 || ::fsync(fd) != 0)) done = fail(system_error(errno, "write", name));
+  if (done && ::renameat(directory, temporary->name.c_str(), directory, name.c_str()) != 0)
     done = fail(system_error(errno, "replace", name));
   if (!done) {
-    ::unlinkat(directory, temporary.c_str(), 0);
+    ::unlinkat(directory, temporary->name.c_str(), 0);
     return done;
   }
   if (::fsync(directory) != 0) return fail(system_error(errno, "write", name));

@@ -118,6 +118,16 @@ Result<> write_file_atomic(const std::string& path, std::string_view bytes, mode
   return sync(directory.get(), path);
 }
 
+Result<> make_private_file(const std::string& path) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat info{};
+  if (file.get() < 0 || ::fstat(file.get(), &info) != 0) return fail(system_error(errno, "open", path));
+  if ((info.st_mode & 077) == 0) return {};
+  if (::fchmod(file.get(), info.st_mode & 0700) != 0)
+    return fail(system_error(errno, "close to others", path));
+  return {};
+}
+
 Result<> make_private_dir(const std::string& path) {
   struct stat info{};
   if (::stat(path.c_str(), &info) != 0) {

@@ -23,6 +23,9 @@ Result<> write_fd(int fd, std::string_view path, std::string_view bytes);
 // the directory.
 Result<> write_file_atomic(const std::string& path, std::string_view bytes, mode_t mode);
 
+// Takes all rights from others than its owner. Succeeds on a file that has none of them, whosever it is.
+Result<> make_private_file(const std::string& path);
+
 // Creates the directory and its parents (0700); an existing directory of this user is narrowed to 0700.
 Result<> make_private_dir(const std::string& path);
 

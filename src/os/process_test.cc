@@ -171,6 +171,14 @@ TEST_F(Child, TerminateKillsWhatDoesNotListen) {
   EXPECT_EQ(block_on(loop, child.terminate(20ms)).text(), "signal 9");
 }
 
+TEST_F(Child, WhoDoesNotSayHowLongGivesTheUsualGrace) {
+  ChildProcess child = spawn(shell("trap '' TERM; echo ready; while :; do sleep 0.01; done")).value();
+  EXPECT_EQ(block_on(loop, child.read_stdout(100, {})).value(), "ready\n");
+  const SteadyTime before = loop.clock().steady();
+  EXPECT_EQ(block_on(loop, child.terminate()).text(), "signal 9");
+  EXPECT_GE(loop.clock().steady() - before, kCancelGrace);  // it would go on for ever
+}
+
 TEST_F(Child, WaitingCanBeStoppedAndSharedByTwo) {
   ChildProcess child = spawn(shell("echo ready; exec sleep 1000")).value();
   std::stop_source stop;
@@ -203,6 +211,42 @@ TEST_F(Child, DestructionLeavesNothingBehind) {
     pids.push_back(child.pid());
   }
   for (const pid_t pid : pids) EXPECT_TRUE(gone(pid)) << pid;
+}
+
+TEST_F(Child, AKilledGuardTakesItsChildWithIt) {
+  ChildProcess child = spawn(shell("echo $PPID; exec sleep 1000")).value();
+  const pid_t guard = read_pids(child, 1).front();
+  ::kill(guard, SIGKILL);
+  EXPECT_EQ(wait(child).text(), "signal 9");
+  EXPECT_TRUE(gone(child.pid()));
+  EXPECT_EQ(output(child), "");
+  child.signal(SIGTERM);  // to nobody
+  EXPECT_EQ(block_on(loop, child.terminate()).text(), "signal 9");
+}
+
+TEST_F(Child, ItsOutputCanBeReadAfterItsEnd) {
+  ChildProcess child = spawn(shell("echo last words; exit 4")).value();
+  EXPECT_EQ(wait(child).code, 4);
+  EXPECT_EQ(output(child), "last words\n");
+  EXPECT_EQ(block_on(loop, child.terminate()).text(), "exit 4");  // it has ended already
+}
+
+TEST_F(Child, OneIsReplacedByAnother) {
+  ChildProcess child = spawn(shell("echo one; exec sleep 1000")).value();
+  const pid_t first = child.pid();
+  EXPECT_EQ(block_on(loop, child.read_stdout(100, {})).value(), "one\n");
+  child = spawn(shell("echo two")).value();
+  EXPECT_TRUE(gone(first));
+  EXPECT_EQ(output(child), "two\n");
+  EXPECT_TRUE(wait(child).ok());
+}
+
+TEST_F(Child, AReadCanBeStopped) {
+  ChildProcess child = spawn(shell("echo ready; exec sleep 1000")).value();
+  EXPECT_EQ(block_on(loop, child.read_stdout(100, {})).value(), "ready\n");
+  std::stop_source stop;
+  loop.post([&] { stop.request_stop(); });
+  EXPECT_EQ(block_on(loop, child.read_stdout(100, stop.get_token())).error().code, Code::kCancelled);
 }
 
 TEST_F(Child, TheEndOfTheProgramIsTheEndOfItsTree) {

@@ -1,12 +1,14 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "os/file.h"
 #include "runtime/task_group.h"
 #include "security/authenticator.h"
 #include "store/sqlite/database.h"
 #include "testing/manual_loop.h"
+#include "testing/test_dir.h"
 
 namespace chela::security {
 namespace {
@@ -49,6 +51,43 @@ TEST_F(TokensTest, ChangedTextsAreRefusedWithoutAReason) {
   }
 }
 
+TEST_F(TokensTest, WhatGoesOnWithATokenEndsWhenItIsRevoked) {
+  const auto verified = [this](std::string label) {
+    return *run(tokens_.verify(*run(tokens_.create(reader_, std::move(label)))));
+  };
+  const op::Principal first = verified("x");
+  const auto lease = *run(tokens_.watch(loop_, first));
+  const auto second = *run(tokens_.watch(loop_, first));
+  const auto other = *run(tokens_.watch(loop_, verified("y")));
+  const auto owner = *run(tokens_.watch(loop_, owner_principal("u1")));
+  auto brief = *run(tokens_.watch(loop_, first));
+  const std::stop_callback on_end(brief->ended(), [&brief] { brief.reset(); });  // as a connection does
+  ASSERT_TRUE(run(tokens_.revoke({"default", "u1", ""}, first.token_id)));
+  EXPECT_TRUE(lease->ended().stop_requested());
+  EXPECT_TRUE(second->ended().stop_requested());
+  EXPECT_EQ(brief, nullptr);
+  EXPECT_FALSE(other->ended().stop_requested());
+  EXPECT_FALSE(owner->ended().stop_requested());
+  EXPECT_EQ(run(tokens_.watch(loop_, first)).error().code, Code::kUnauthenticated);
+}
+
+TEST_F(TokensTest, WhatGoesOnWithATokenEndsWhenItExpires) {
+  op::Principal principal = reader_;
+  principal.expires = loop_.clock().now() + 100'000;
+  TokenLeases leases;
+  {
+    principal.token_id = "t";
+    const TokenLease lease(loop_, leases, principal);
+    EXPECT_EQ(leases.size(), 1u);
+    loop_.advance(std::chrono::milliseconds(99'999));
+    EXPECT_FALSE(lease.ended().stop_requested());
+    loop_.advance(std::chrono::milliseconds(1));
+    EXPECT_TRUE(lease.ended().stop_requested());
+    EXPECT_TRUE(TokenLease(loop_, leases, principal).ended().stop_requested());
+  }
+  EXPECT_EQ(leases.size(), 0u);
+}
+
 TEST_F(TokensTest, ARevokedOrExpiredTokenIsDeadAtOnce) {
   const std::string text = *run(tokens_.create(reader_, "x"));
   const std::string id = run(tokens_.verify(text))->token_id;
@@ -73,7 +112,8 @@ TEST_F(TokensTest, ATokenWithoutPermissionsOrWithAPastEndIsNotMade) {
 }
 
 TEST_F(TokensTest, TheGatewayTokenIsTheOwner) {
-  Authenticator authenticator(tokens_, "any text", "default");
+  FailedLogins failed(loop_.clock(), {});
+  Authenticator authenticator(tokens_, failed, "any text", "default");
   EXPECT_TRUE(run(authenticator.authenticate("any text"))->allows("admin"));
   EXPECT_EQ(run(authenticator.authenticate("")).error().code, Code::kUnauthenticated);
   EXPECT_EQ(run(authenticator.authenticate("any tex")).error().code, Code::kUnauthenticated);
@@ -92,6 +132,15 @@ TEST(GatewayToken, IsMadeOnceAndKept) {
   EXPECT_EQ(std::filesystem::status(std::string(name) + "/gateway.token").permissions(),
             std::filesystem::perms(0600));
   std::filesystem::remove_all(name);
+}
+
+TEST(GatewayToken, ClosesAFileThatOthersMayRead) {
+  const testing::TestDir dir;
+  const std::string path = dir.path() + "/gateway.token";
+  std::ofstream(path) << "from-a-backup\n";
+  std::filesystem::permissions(path, std::filesystem::perms(0644));
+  EXPECT_EQ(*ensure_gateway_token(dir.path(), ""), "from-a-backup");
+  EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms(0600));
 }
 
 }  // namespace

@@ -88,10 +88,22 @@ Task<Result<std::vector<TokenInfo>>> TokenService::list(Scope scope) {
   co_return tokens;
 }
 
+Task<Result<std::shared_ptr<const TokenLease>>> TokenService::watch(runtime::EventLoop& loop,
+                                                                    op::Principal principal) {
+  // Made before the token is looked at again: a revocation is either seen by that look or ends the lease.
+  auto lease = std::make_shared<const TokenLease>(loop, leases_, principal);
+  if (principal.token_id.empty()) co_return lease;
+  const Result<std::optional<store::TokenRow>> row = co_await store_.get(principal.token_id);
+  if (!row) co_return fail(row.error());
+  if (!*row || (*row)->revoked_at || lease->ended().stop_requested()) co_return refused();
+  co_return lease;
+}
+
 Task<Result<>> TokenService::revoke(Scope scope, std::string id) {
   const Result<bool> found = co_await store_.revoke(std::move(scope), id, clock_.now());
   if (!found) co_return fail(found.error());
   if (!*found) co_return fail(Code::kNotFound, "there is no token '{}'; `chela token list` shows yours", id);
+  leases_.end(id);
   co_return Result<>{};
 }
 

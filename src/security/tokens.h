@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -10,6 +11,7 @@
 #include "op/principal.h"
 #include "runtime/clock.h"
 #include "runtime/task.h"
+#include "security/token_lease.h"
 #include "store/token_store.h"
 
 namespace chela::security {
@@ -34,12 +36,16 @@ class TokenService {
   // kUnauthenticated for anything that is no living token; the error does not say why.
   Task<Result<op::Principal>> verify(std::string text);
   Task<Result<std::vector<TokenInfo>>> list(Scope scope);
-  // kNotFound when the scope has no such token. Revoking twice is no error.
+  // For what goes on after the token was verified: a stream, a socket. kUnauthenticated when the token was revoked meanwhile. The service
+  // outlives the lease.
+  Task<Result<std::shared_ptr<const TokenLease>>> watch(runtime::EventLoop& loop, op::Principal principal);
+  // Ends what goes on with the token, too. kNotFound when the scope has no such token. Revoking twice is no error.
   Task<Result<>> revoke(Scope scope, std::string id);
 
  private:
   store::TokenStore& store_;
   const runtime::Clock& clock_;
+  TokenLeases leases_;
 };
 
 }  // namespace chela::security

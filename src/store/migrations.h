@@ -5,7 +5,7 @@
 
 namespace chela::store {
 
-// One file of store/migrations/<domain>/, embedded at build time.
+// One file of store/migrations/<domain>/ or store/record_migrations/<domain>/, embedded at build time.
 struct Migration {
   std::string_view domain;
   int number;  // per domain, gapless from 1
@@ -15,6 +15,7 @@ struct Migration {
 };
 
 // In the order in which they are applied.
-std::span<const Migration> sqlite_migrations();
+std::span<const Migration> sqlite_migrations();         // of chela.db
+std::span<const Migration> sqlite_record_migrations();  // of a file of records
 
 }  // namespace chela::store

@@ -31,6 +31,27 @@ TEST_P(SettingsConformance, AListHoldsExactlyThePrefix) {
   EXPECT_EQ(run(settings().list(ann_, "%"))->size(), 1U);
 }
 
+TEST_P(SettingsConformance, RowsSayWhenTheyChanged) {
+  ASSERT_TRUE(run(settings().set(ann_, "a.2", "2", 20)));
+  ASSERT_TRUE(run(settings().set(ann_, "a.1", "1", 10)));
+  ASSERT_TRUE(run(settings().set(ann_, "b", "3", 30)));
+  const auto rows = *run(settings().rows(ann_, "a."));
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].key, "a.1");
+  EXPECT_EQ(rows[0].updated_at, 10);
+  EXPECT_EQ(rows[1].value, "2");
+}
+
+TEST_P(SettingsConformance, ChangesComeTogetherForSeveralUsers) {
+  ASSERT_TRUE(run(settings().set(ann_, "old", "1", 1)));
+  ASSERT_TRUE(run(settings().apply(
+      {{ann_, "old", std::nullopt}, {ann_, "k", "1"}, {ann_, "k", "2"}, {bob_, "k", "3"}}, 5)));
+  EXPECT_FALSE(*run(settings().get(ann_, "old")));
+  EXPECT_EQ(**run(settings().get(ann_, "k")), "2");
+  EXPECT_EQ(**run(settings().get(bob_, "k")), "3");
+  EXPECT_EQ(run(settings().rows(bob_, "k"))->front().updated_at, 5);
+}
+
 TEST_P(SettingsConformance, OtherUsersSeeAndChangeNothing) {
   ASSERT_TRUE(run(settings().set(ann_, "k", "1", 1)));
   for (const Scope& stranger : {bob_, other_ann_}) {

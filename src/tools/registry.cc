@@ -7,6 +7,15 @@
 
 namespace chela::tools {
 
+Result<> check_parameters(std::string_view name, const json::Value& parameters) {
+  if (parameters.string_or("type") != "object")
+    return fail(Code::kInvalidArgument, "the parameters of the tool {} are no JSON Schema of type object",
+                name);
+  if (const Result<> usable = schema::check_schema(parameters); !usable)
+    return fail(Code::kInvalidArgument, "the parameters of the tool {}: {}", name, usable.error().message);
+  return {};
+}
+
 Result<> Registry::add(std::unique_ptr<Tool> tool, std::string group) {
   const ToolInfo& info = tool->info();
   if (!valid_name(info.name)) {
@@ -14,14 +23,7 @@ Result<> Registry::add(std::unique_ptr<Tool> tool, std::string group) {
                 shown_name(info.name), kMaxToolName);
   }
   if (taken(info.name)) return fail(Code::kConflict, "there is a tool or alias named {} already", info.name);
-  if (info.parameters->string_or("type") != "object") {
-    return fail(Code::kInvalidArgument, "the parameters of the tool {} are no JSON Schema of type object",
-                info.name);
-  }
-  if (const Result<> usable = schema::check_schema(info.parameters); !usable) {
-    return fail(Code::kInvalidArgument, "the parameters of the tool {}: {}", info.name,
-                usable.error().message);
-  }
+  if (Result<> usable = check_parameters(info.name, info.parameters); !usable) return usable;
   std::string name = info.name;
   tools_.emplace(std::move(name), Entry{std::move(tool), std::move(group)});
   return {};
@@ -38,20 +40,56 @@ Result<> Registry::add_alias(std::string alias, std::string_view name) {
 
 bool Registry::taken(std::string_view name) const { return tools_.contains(name) || aliases_.contains(name); }
 
-const Registry::Entry* Registry::entry(std::string_view name) const {
+void Registry::add_source(ToolSource& source, std::string group) {
+  sources_.push_back({&source, std::move(group)});
+}
+
+Registry::Found Registry::entry(const Scope& scope, std::string_view name) const {
   const auto alias = aliases_.find(name);
   const auto found = tools_.find(alias == aliases_.end() ? name : std::string_view(alias->second));
-  return found == tools_.end() ? nullptr : &found->second;
+  if (found != tools_.end()) return {.tool = found->second.tool, .group = found->second.group};
+  for (const Source& each : sources_) {
+    const std::vector<ToolPtr>& tools = each.source->tools(scope);
+    const auto at = std::ranges::lower_bound(
+        tools, name, std::less<>(), [](const ToolPtr& tool) { return std::string_view(tool->info().name); });
+    if (at != tools.end() && (*at)->info().name == name) return {.tool = *at, .group = each.group};
+  }
+  return {};
 }
 
-Tool* Registry::find(std::string_view name) const {
-  const Entry* found = entry(name);
-  return found ? found->tool.get() : nullptr;
+std::set<std::string, std::less<>> Registry::groups() const {
+  std::set<std::string, std::less<>> all;
+  for (const auto& [name, entry] : tools_) all.insert(entry.group);
+  for (const Source& each : sources_) all.insert(each.group);
+  return all;
 }
 
-std::string_view Registry::group(std::string_view name) const {
-  const Entry* found = entry(name);
-  return found ? std::string_view(found->group) : std::string_view();
+ToolPtr Registry::find(const Scope& scope, std::string_view name) const { return entry(scope, name).tool; }
+
+std::string_view Registry::group(const Scope& scope, std::string_view name) const {
+  return entry(scope, name).group;
+}
+
+bool Registry::has_own(const Scope& scope) const {
+  return std::ranges::any_of(sources_,
+                             [&scope](const Source& each) { return !each.source->tools(scope).empty(); });
+}
+
+std::uint64_t Registry::revision() const {
+  std::uint64_t sum = tools_.size() + aliases_.size();
+  for (const Source& each : sources_) sum += each.source->revision();
+  return sum;
+}
+
+std::map<std::string_view, ToolPtr> Registry::all(const Scope& scope) const {
+  std::map<std::string_view, ToolPtr> out;
+  for (const auto& [name, each] : tools_) out.emplace(name, each.tool);
+  for (const Source& each : sources_) {
+    for (const ToolPtr& tool : each.source->tools(scope)) {
+      if (!aliases_.contains(tool->info().name)) out.emplace(tool->info().name, tool);
+    }
+  }
+  return out;
 }
 
 bool Registry::allows(const std::vector<std::string>& patterns, std::string_view name) {
@@ -59,18 +97,19 @@ bool Registry::allows(const std::vector<std::string>& patterns, std::string_view
                      [name](const std::string& pattern) { return glob_matches(pattern, name); });
 }
 
-std::vector<std::string> Registry::names(const std::vector<std::string>& patterns) const {
+std::vector<std::string> Registry::names(const Scope& scope, const std::vector<std::string>& patterns) const {
   std::vector<std::string> out;
-  for (const auto& [name, each] : tools_) {
-    if (allows(patterns, name)) out.push_back(name);
+  for (const auto& [name, tool] : all(scope)) {
+    if (allows(patterns, name)) out.emplace_back(name);
   }
   return out;
 }
 
-std::vector<llm::ToolSpec> Registry::specs(const std::vector<std::string>& patterns) const {
+std::vector<llm::ToolSpec> Registry::specs(const Scope& scope,
+                                           const std::vector<std::string>& patterns) const {
   std::vector<llm::ToolSpec> out;
-  for (const auto& [name, each] : tools_) {
-    const ToolInfo& info = each.tool->info();
+  for (const auto& [name, tool] : all(scope)) {
+    const ToolInfo& info = tool->info();
     if (allows(patterns, name)) out.push_back({info.name, info.description, info.parameters});
   }
   return out;

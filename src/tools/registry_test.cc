@@ -9,6 +9,8 @@
 namespace chela::tools {
 namespace {
 
+const Scope kScope{.realm = "default", .user = "ann", .agent = ""};
+
 class NamedTool final : public Tool {
  public:
   explicit NamedTool(std::string name, std::string schema = R"({"type": "object"})")
@@ -55,16 +57,49 @@ TEST(Registry, ListsInTheOrderOfNamesWhateverTheOrderOfAdding) {
   Registry registry;
   for (const char* name : {"time", "memory_write", "echo", "memory_read"}) ASSERT_TRUE(add(registry, name));
   ASSERT_TRUE(registry.add_alias("memory_alias", "echo"));
-  EXPECT_EQ(registry.names({"*"}), (std::vector<std::string>{"echo", "memory_read", "memory_write", "time"}));
-  EXPECT_EQ(registry.names({"time", "memory_*", "memory_read"}),
+  EXPECT_EQ(registry.names(kScope, {"*"}),
+            (std::vector<std::string>{"echo", "memory_read", "memory_write", "time"}));
+  EXPECT_EQ(registry.names(kScope, {"time", "memory_*", "memory_read"}),
             (std::vector<std::string>{"memory_read", "memory_write", "time"}));
-  EXPECT_TRUE(registry.names({}).empty());
-  const std::vector<llm::ToolSpec> specs = registry.specs({"e*o"});
+  EXPECT_TRUE(registry.names(kScope, {}).empty());
+  const std::vector<llm::ToolSpec> specs = registry.specs(kScope, {"e*o"});
   ASSERT_EQ(specs.size(), 1u);
   EXPECT_EQ(specs[0].name, "echo");
-  EXPECT_EQ(registry.find("memory_alias"), registry.find("echo"));
-  EXPECT_EQ(registry.find("nothing"), nullptr);
-  EXPECT_EQ(registry.group("memory_alias"), "test");
+  EXPECT_EQ(registry.find(kScope, "memory_alias"), registry.find(kScope, "echo"));
+  EXPECT_EQ(registry.find(kScope, "nothing"), nullptr);
+  EXPECT_EQ(registry.group(kScope, "memory_alias"), "test");
+}
+
+class FixedSource final : public ToolSource {
+ public:
+  const std::vector<ToolPtr>& tools(const Scope& scope) override { return scope.user == "ann" ? anns : none; }
+  std::uint64_t revision() const override { return changes; }
+  std::vector<ToolPtr> anns;
+  std::vector<ToolPtr> none;
+  std::uint64_t changes = 0;
+};
+
+TEST(Registry, SourcesGiveEachUserTheirOwnBehindTheOthers) {
+  const Scope bob{.realm = "default", .user = "bob", .agent = ""};
+  Registry registry;
+  FixedSource source;
+  ASSERT_TRUE(add(registry, "time"));
+  ASSERT_TRUE(registry.add_alias("clock", "time"));
+  registry.add_source(source, "bus");
+  for (const char* name : {"clock", "lookup", "time"})
+    source.anns.push_back(std::make_shared<NamedTool>(name, R"({"type": "object", "title": "theirs"})"));
+  const std::uint64_t before = registry.revision();
+  ++source.changes;
+  EXPECT_NE(registry.revision(), before);
+  EXPECT_EQ(registry.names(kScope, {"*"}), (std::vector<std::string>{"lookup", "time"}));
+  EXPECT_EQ(registry.names(bob, {"*"}), (std::vector<std::string>{"time"}));
+  EXPECT_EQ(registry.specs(kScope, {"look*"}).size(), 1u);
+  EXPECT_EQ(registry.find(kScope, "lookup"), source.anns[1]);
+  EXPECT_EQ(registry.find(bob, "lookup"), nullptr);
+  EXPECT_EQ(registry.find(kScope, "clock"), registry.find(bob, "time")) << "taken names stay";
+  EXPECT_EQ(registry.group(kScope, "lookup"), "bus");
+  EXPECT_TRUE(registry.has_own(kScope));
+  EXPECT_FALSE(registry.has_own(bob));
 }
 
 TEST(Names, GlobAgreesWithItsDefinition) {

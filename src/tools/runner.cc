@@ -1,5 +1,7 @@
 #include "tools/runner.h"
 
+#include <algorithm>
+
 #include "base/strings.h"
 #include "hooks/hooks.h"
 #include "runtime/stop_scope.h"
@@ -21,6 +23,19 @@ PreparedCall refused(PreparedCall call, std::string_view why) {
 // What is wrong with the arguments, and what the tool takes: enough for the next try.
 std::string bad_arguments(const ToolInfo& tool, const Error& error) {
   return fmt::format("wrong arguments for {}: {}. Correct them and call it again", tool.name, error.message);
+}
+
+bool permitted(const CallSite& site, std::string_view permission) {
+  return !site.permissions.empty() &&
+         std::all_of(site.permissions.begin(), site.permissions.end(),
+                     [permission](const op::Permissions& each) { return op::allows(each, permission); });
+}
+
+op::Permissions common_permissions(const CallSite& site) {
+  if (site.permissions.empty()) return {};
+  op::Permissions common = site.permissions.front();
+  for (const op::Permissions& each : site.permissions) common = op::common(common, each);
+  return common;
 }
 
 hooks::Event before_call(const CallSite& site, const PreparedCall& call) {
@@ -47,11 +62,17 @@ bool must_ask(const Tool& tool, const PreparedCall& call, const RunnerOptions& o
 
 }  // namespace
 
+std::string gone_tool(std::string_view name) {
+  return fmt::format(
+      "the tool {} is not there any more: what provided it has gone. Do without it, or try again later",
+      shown_name(name));
+}
+
 Runner::Runner(runtime::EventLoop& loop, const Registry& registry, hooks::Chain& hooks, RunnerOptions options)
     : loop_(loop), registry_(registry), hooks_(hooks), options_(options), running_(loop) {}
 
 std::string Runner::unknown_tool(const CallSite& site, std::string_view name) const {
-  const std::vector<std::string> names = registry_.names(site.tools);
+  const std::vector<std::string> names = registry_.names(site.scope, site.tools);
   if (names.empty())
     return fmt::format("there is no tool named '{}', and no other tool either", shown_name(name));
   const std::vector<std::string> near = nearest_names(name, names);
@@ -69,13 +90,20 @@ Task<PreparedCall> Runner::prepare(CallSite site, llm::ToolCall call, AutoApprov
   PreparedCall out{.id = call.id, .name = shown_name(call.name)};
 
   // Name: aliases resolve first, so that everything below sees the tool's own name.
-  const Tool* tool = registry_.find(call.name);
+  const ToolPtr tool = registry_.find(site.scope, call.name);
   if (tool == nullptr || !Registry::allows(site.tools, tool->info().name))
     co_return refused(std::move(out), unknown_tool(site, call.name));
   const ToolInfo& info = tool->info();
   out.name = info.name;
   out.description = info.description;
   out.idempotence = info.idempotence;
+
+  if (const std::string needed = fmt::format("tools:{}", registry_.group(site.scope, info.name));
+      !permitted(site, needed))
+    co_return refused(std::move(out),
+                      fmt::format("{} is not allowed here: the user's token has not the permission {}. Go on "
+                                  "without this tool, and tell the user if it is needed",
+                                  info.name, needed));
 
   // Arguments and schema.
   Result<json::Value> arguments = parse_arguments(call.arguments);
@@ -104,14 +132,21 @@ Task<PreparedCall> Runner::prepare(CallSite site, llm::ToolCall call, AutoApprov
 
   // Approval.
   if (must_ask(*tool, out, options_, auto_approved)) out.decision = PreparedCall::Decision::kAsk;
+  Result<std::optional<std::string>> question = co_await tool->question(site.scope, out.arguments);
+  if (!question) co_return refused(std::move(out), question.error().message);
+  if (*question) {
+    out.description = std::move(**question);
+    out.consent = Consent::kGiven;
+    if (!options_.auto_approve) out.decision = PreparedCall::Decision::kAsk;
+  }
   co_return out;
 }
 
 Task<Result<FinishedCall>> Runner::execute(CallSite site, PreparedCall call, std::stop_token stop) {
   if (stop.stop_requested()) co_return fail(Code::kCancelled, "{} was cancelled", call.name);
-  Tool* tool = registry_.find(call.name);
+  const ToolPtr tool = registry_.find(site.scope, call.name);
   if (tool == nullptr)
-    co_return without_running(call.id, call.name, "Error: " + unknown_tool(site, call.name));
+    co_return without_running(call.id, call.name, fmt::format("Error: {}", gone_tool(call.name)));
   if (const auto hung = abandoned_.find(call.name);
       hung != abandoned_.end() && hung->second >= kMaxAbandonedCalls) {
     co_return without_running(
@@ -128,7 +163,10 @@ Task<Result<FinishedCall>> Runner::execute(CallSite site, PreparedCall call, std
                       .turn = site.turn,
                       .call_id = call.id,
                       .deadline = loop_.clock().steady() + options_.timeout,
-                      .stop = scope.token()};
+                      .stop = scope.token(),
+                      .progress = {},
+                      .consent = call.consent,
+                      .permissions = common_permissions(site)};
   const runtime::Completion<Outcome> done(loop_);
   Outcome outcome;
   {
@@ -150,11 +188,11 @@ Task<Result<FinishedCall>> Runner::execute(CallSite site, PreparedCall call, std
   // Safety: the leak scan and the sanitizer look at **outcome here, before anybody sees it.
 
   ResultText text = result_text(call.name, **outcome, options_.max_result_bytes);
-  co_return FinishedCall{std::move(call.id), std::move(call.name), std::move(text.text),
-                         std::move(text.preview), (*outcome)->is_error};
+  co_return FinishedCall{std::move(call.id),      std::move(call.name), std::move(text.text),
+                         std::move(text.preview), (*outcome)->is_error, std::move((*outcome)->credential)};
 }
 
-Task<> Runner::drive(Tool* tool, ToolContext context, json::Value arguments,
+Task<> Runner::drive(ToolPtr tool, ToolContext context, json::Value arguments,
                      runtime::Completion<Outcome> done) {
   Result<ToolResult> result = co_await tool->call(std::move(context), std::move(arguments));
   const bool has_value = result.has_value();

@@ -31,16 +31,22 @@ struct RunnerOptions {
 // How often one tool may ignore its stop token: with so many calls of it still running it is not called again until one ends.
 inline constexpr int kMaxAbandonedCalls = 4;
 
-// The one pipeline every tool call goes through: schema -> hooks -> approval -> deadline -> execute -> wrap (design.md section 4).
+// What a model is told of a tool that it was offered and that has gone since.
+std::string gone_tool(std::string_view name);
+
+// The one pipeline every tool call goes through: permission -> schema -> hooks -> approval -> deadline -> execute -> wrap (design.md section 4).
 // Loop thread only; owned by app/, which awaits close() before it goes.
 class Runner {
  public:
   Runner(runtime::EventLoop& loop, const Registry& registry, hooks::Chain& hooks, RunnerOptions options);
 
+  // For calls from now on; those that run keep their limit.
+  void configure(RunnerOptions options) { options_ = options; }
+
   // Whether "always" was answered for this tool before.
   using AutoApproved = std::function<bool(std::string_view tool)>;
 
-  // Never fails: what is wrong with a call becomes a refusal the model can act on (unknown tool: names the nearest ones;
+  // Never fails: what is wrong with a call becomes a refusal the model can act on (unknown tool: names the nearest ones; no permission;
   // malformed JSON; schema errors with pointer, expected and given). Missing, null and empty arguments count as {}.
   Task<PreparedCall> prepare(CallSite site, llm::ToolCall call, AutoApproved auto_approved,
                              std::stop_token stop);
@@ -60,7 +66,7 @@ class Runner {
 
  private:
   using Outcome = std::optional<Result<ToolResult>>;  // nothing: stopped before the tool answered
-  Task<> drive(Tool* tool, ToolContext context, json::Value arguments, runtime::Completion<Outcome> done);
+  Task<> drive(ToolPtr tool, ToolContext context, json::Value arguments, runtime::Completion<Outcome> done);
   std::string unknown_tool(const CallSite& site, std::string_view name) const;
 
   runtime::EventLoop& loop_;

@@ -69,7 +69,9 @@ class RunnerTest : public ::testing::Test {
     EXPECT_TRUE(registry.add(std::move(tool), "test"));
     return reference;
   }
-  PreparedCall prepare(std::string name, std::string arguments, CallSite where = {}) {
+  // A turn whose words come from somebody who may do everything.
+  static CallSite everybody() { return {.permissions = {{"*"}}}; }
+  PreparedCall prepare(std::string name, std::string arguments, CallSite where = everybody()) {
     return block_on(
         loop, runner.prepare(std::move(where),
                              {.id = "call_1", .name = std::move(name), .arguments = std::move(arguments)},
@@ -104,8 +106,7 @@ TEST_F(RunnerTest, AnUnknownToolIsRefusedWithTheNearestNames) {
 TEST_F(RunnerTest, AToolThatTheAgentMayNotUseIsUnknownAlsoByAlias) {
   add("write_file");
   ASSERT_TRUE(registry.add_alias("save", "write_file"));
-  CallSite site;
-  site.tools = {"memory_*", "save"};
+  const CallSite site{.tools = {"memory_*", "save"}, .permissions = {{"*"}}};
   EXPECT_EQ(prepare("write_file", R"({"path": "x"})", site).decision, Decision::kRefused);
   EXPECT_EQ(prepare("save", R"({"path": "x"})", site).decision, Decision::kRefused);
   const PreparedCall call = prepare("save", R"({"path": "x"})");
@@ -141,7 +142,7 @@ TEST_F(RunnerTest, ApprovalDependsOnTheToolAndOnWhatWasAlwaysAllowed) {
   add("always", Approval::kAlways);
   const std::string arguments = R"({"path": "x"})";
   const auto decide = [&](Runner& with, const char* name) {
-    return block_on(loop, with.prepare({}, {.id = "1", .name = name, .arguments = arguments},
+    return block_on(loop, with.prepare(everybody(), {.id = "1", .name = name, .arguments = arguments},
                                        [](std::string_view tool) { return tool == "unless"; }, {}))
         .decision;
   };
@@ -156,7 +157,8 @@ TEST_F(RunnerTest, ApprovalDependsOnTheToolAndOnWhatWasAlwaysAllowed) {
 TEST_F(RunnerTest, HooksRewriteArgumentsThatAreCheckedAgain) {
   add("read_file");
   const auto seen = hook({.modified = R"({"path": "safe", "limit": 2})"});
-  const PreparedCall call = prepare("read_file", R"({"path": "x"})", {.scope = {.user = "u"}, .thread = "t"});
+  const PreparedCall call = prepare("read_file", R"({"path": "x"})",
+                                    {.scope = {.user = "u"}, .thread = "t", .permissions = {{"*"}}});
   EXPECT_EQ(json::write(call.arguments), R"({"path":"safe","limit":2})");
   EXPECT_EQ(seen->seen.content, R"({"path":"x","limit":5})");
   EXPECT_EQ(seen->seen.tool_name, "read_file");
@@ -247,6 +249,22 @@ TEST_F(RunnerTest, ACallThatDoesNotRunHasAResultToo) {
   EXPECT_EQ(call.text, "interrupted: the engine restarted");
   EXPECT_TRUE(call.is_error);
   EXPECT_EQ(call.id, "call_9");
+}
+
+TEST_F(RunnerTest, AToolNeedsThePermissionOfItsGroupFromAllWhoSpeak) {
+  add("peek");
+  const auto decision = [&](std::vector<op::Permissions> permissions) {
+    return prepare("peek", R"({"path": "x"})", {.permissions = std::move(permissions)}).decision;
+  };
+  using enum PreparedCall::Decision;
+  EXPECT_EQ(decision({{"*"}}), kRun);
+  EXPECT_EQ(decision({{"tools:*"}}), kRun);
+  EXPECT_EQ(decision({{"chat:*", "tools:test"}}), kRun);
+  EXPECT_EQ(decision({{"chat:*", "tools:files"}}), kRefused);
+  EXPECT_EQ(decision({{"*"}, {"chat:*"}}), kRefused);
+  EXPECT_EQ(decision({}), kRefused);
+  const PreparedCall refused = prepare("peek", R"({"path": "x"})", {.permissions = {{"chat:*"}}});
+  EXPECT_TRUE(refused.refusal.contains("tools:test")) << refused.refusal;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <tuple>
 #include <utility>
 
+#include "agent/turn/call_ids.h"
 #include "agent/turn/notes.h"
 #include "agent/turn/state.h"
 #include "agent/turn/transcript.h"
@@ -10,9 +11,6 @@
 
 namespace chela::agent::turn {
 namespace {
-
-constexpr double kCompactAt = 0.8;  // of the model's context
-constexpr double kCompactTo = 0.6;
 
 Call* find_call(State& state, std::string_view id) {
   for (Call& call : state.batch) {
@@ -27,9 +25,19 @@ void say(State& state, llm::Role role, std::string text) {
   state.conversation.append(state.start.number, {.role = role, .content = std::move(text)});
 }
 
+llm::Message user_message(const State& state, std::string text, const std::vector<Attachment>& attachments) {
+  llm::Message message{.role = llm::Role::kUser, .content = std::move(text)};
+  for (const Attachment& each : attachments) {
+    if (each.kind == Attachment::Kind::kImage && state.start.sees_images)
+      message.images.push_back({.media_type = each.media_type, .hash = each.hash});
+  }
+  return message;
+}
+
 // Messages that came while the model or its tools worked are delivered before the next model call.
 void deliver_steering(State& state) {
-  for (std::string& text : state.steering) say(state, llm::Role::kUser, std::move(text));
+  for (llm::Message& message : state.steering)
+    state.conversation.append(state.start.number, std::move(message));
   state.steering.clear();
 }
 
@@ -112,17 +120,6 @@ void replace_reply(State& state, std::string reply) {
   state.reply = std::move(reply);
 }
 
-// Gives calls without an id, or with one already used, an id of their own.
-void name_calls(State& state, std::vector<llm::ToolCall>& calls) {
-  for (llm::ToolCall& call : calls) {
-    for (size_t n = state.call_ids.size();
-         call.id.empty() || call.id.size() > kMaxForeignIdBytes || state.call_ids.contains(call.id); ++n) {
-      call.id = fmt::format("call_{}_{}", state.start.turn, n);
-    }
-    state.call_ids.insert(call.id);
-  }
-}
-
 // Once the client's calls are all that is left of a batch, the client is told of them.
 void offer_client_calls(State& state) {
   llm::Message for_client{.role = llm::Role::kAssistant, .content = state.visible};
@@ -138,7 +135,7 @@ void offer_client_calls(State& state) {
 }
 
 void begin_batch(State& state, llm::Answer& answer) {
-  name_calls(state, answer.tool_calls);
+  name_calls(state.start.turn, state.call_ids, answer.tool_calls);
   state.batch.clear();
   state.offered = false;
   for (const llm::ToolCall& request : answer.tool_calls) {
@@ -173,7 +170,8 @@ void finish_answer(State& state, llm::Answer& answer) {
     return;
   }
   say(state, llm::Role::kAssistant, answer.text);
-  state.finish_reason = answer.finish_reason;
+  // Calls that were not asked for are no reason.
+  state.finish_reason = answer.tool_calls.empty() ? answer.finish_reason : llm::FinishReason::kStop;
   if (!state.steering.empty()) {
     // The person has said more: their message renews the turn's budget.
     state.steps = 0;
@@ -193,13 +191,21 @@ struct Apply {
     if (running(state)) return;
     std::erase_if(state.queue, [&in](const Steered& waiting) { return waiting.message_id == in.message_id; });
     if (state.turns == 0 && !in.history.empty()) {
-      for (const llm::Message& message : in.history) state.conversation.append(-1, message);
+      for (const llm::Message& message : in.history) state.conversation.append(kClientHistory, message);
       state.transcript = transcript_of(in.history);
     }
+    state.redo.clear();
+    if (state.undo.size() >= kMaxUndo) state.undo.erase(state.undo.begin());
+    state.undo.push_back({.turn = in.turn,
+                          .number = in.number,
+                          .input = in.input,
+                          .attachments = in.attachments,
+                          .transcript = state.transcript});
     state.transcript_before = state.transcript;
     state.transcript = extend_transcript(state.transcript, {.role = llm::Role::kUser, .content = in.input});
     state.start = std::move(in);
     state.start.history.clear();
+    state.permissions = {state.start.permissions};
     state.turns = state.start.number + 1;
     state.iteration = 0;
     state.steps = 0;
@@ -211,7 +217,8 @@ struct Apply {
     state.before_question.reset();
     state.answered_by.clear();
     state.error.reset();
-    say(state, llm::Role::kUser, state.start.content);
+    state.conversation.append(state.start.number,
+                              user_message(state, state.start.content, state.start.attachments));
     enter_model(state);
   }
 
@@ -229,7 +236,7 @@ struct Apply {
     state.usage.cached_tokens += answer.usage.cached_tokens;
     state.answered_by = answer.model;
     add_visible(state, answer.text);
-    if (!answer.tool_calls.empty() && !state.final_answer) {
+    if (!answer.tool_calls.empty() && !tools_are_off(state)) {
       begin_batch(state, answer);
     } else {
       finish_answer(state, answer);
@@ -277,6 +284,31 @@ struct Apply {
         extend_transcript(state.transcript, {.role = llm::Role::kAssistant, .content = state.visible});
   }
 
+  void operator()(CredentialAsked& in) const {
+    Call* call = find_call(state, in.call_id);
+    if (call == nullptr || call->status != CallStatus::kStarted) return;
+    call->status = CallStatus::kNeedsCredential;
+    if (!state.before_question) state.before_question = {state.visible, state.transcript};
+    add_visible(state, credential_text(in.name, in.instructions));
+    state.transcript = extend_transcript(state.before_question->second,
+                                         {.role = llm::Role::kAssistant, .content = state.visible});
+    call->credential = std::move(in);
+  }
+
+  // The call goes on: its result comes with the same step.
+  void operator()(CredentialAnswered& in) const {
+    for (Call& call : state.batch) {
+      if (call.status != CallStatus::kNeedsCredential || call.credential.request_id != in.request_id)
+        continue;
+      call.status = CallStatus::kStarted;
+    }
+    // Nothing is answered in the conversation: it is as if nobody had asked.
+    if (pending_credential(state) == nullptr && state.before_question) {
+      std::tie(state.visible, state.transcript) = *state.before_question;
+      state.before_question.reset();
+    }
+  }
+
   void operator()(Answered& in) const {
     for (Call& call : state.batch) {
       if (call.status != CallStatus::kAsked || call.request_id != in.request_id) continue;
@@ -307,21 +339,36 @@ struct Apply {
       return;
     }
     if (!running(state)) return;
-    if (pending_approval(state) != nullptr) {
+    if (in.with == Steered::With::kResults) {
+      state.transcript = extend_transcript(state.transcript, {.role = llm::Role::kUser, .content = in.input});
+    } else if (pending_approval(state) != nullptr) {
       // What is no answer to the question gets the question again.
       state.transcript = extend_transcript(state.transcript, {.role = llm::Role::kUser, .content = in.input});
       state.transcript =
           extend_transcript(state.transcript, {.role = llm::Role::kAssistant, .content = state.visible});
       state.before_question.reset();
     }
-    state.steering.push_back(std::move(in.input));
+    if (std::find(state.permissions.begin(), state.permissions.end(), in.permissions) ==
+        state.permissions.end())
+      state.permissions.push_back(std::move(in.permissions));
+    if (!state.undo.empty()) {
+      Checkpoint& turn = state.undo.back();
+      turn.input += "\n\n" + in.input;
+      turn.attachments.insert(turn.attachments.end(), in.attachments.begin(), in.attachments.end());
+    }
+    std::string text = in.content.empty() ? std::move(in.input) : std::move(in.content);
+    state.steering.push_back(user_message(state, std::move(text), in.attachments));
     if (state.phase == Phase::kModel && !state.requested) deliver_steering(state);
   }
 
   void operator()(Compacted& in) const {
-    if (!running(state)) return;
     state.conversation.apply(in.plan);
-    if (in.refused_length) {
+    // What a summary tells of cannot be taken back: the model would still know it.
+    if (!in.plan.summary.empty()) {
+      const std::int64_t told = state.conversation.dropped_turns();
+      std::erase_if(state.undo, [told](const Checkpoint& each) { return each.number < told; });
+    }
+    if (in.refused_length && running(state)) {
       state.context_retry = true;
       state.requested = false;
     }
@@ -359,108 +406,44 @@ struct Apply {
     state.transcript = state.transcript_before;
     end_turn(state);
   }
+
+  void operator()(Undone& in) const {
+    if (running(state) || state.undo.empty() || state.undo.back().turn != in.turn) return;
+    UndoneTurn undone{.checkpoint = std::move(state.undo.back()),
+                      .messages = state.conversation.take_off(in.number),
+                      .transcript = std::move(state.transcript)};
+    state.undo.pop_back();
+    state.transcript = undone.checkpoint.transcript;
+    state.turns = undone.checkpoint.number;
+    state.redo.push_back(std::move(undone));
+  }
+
+  void operator()(Redone& in) const {
+    if (running(state) || state.redo.empty() || state.redo.back().checkpoint.turn != in.turn) return;
+    UndoneTurn undone = std::move(state.redo.back());
+    state.redo.pop_back();
+    state.conversation.put_back(std::move(undone.messages));
+    state.transcript = std::move(undone.transcript);
+    state.turns = undone.checkpoint.number + 1;
+    state.undo.push_back(std::move(undone.checkpoint));
+  }
+
+  void operator()(Cleared&) const {
+    if (running(state)) return;
+    state.conversation.clear();
+    state.undo.clear();
+    state.redo.clear();
+    state.transcript.clear();
+    state.turns = 0;
+  }
 };
 
-std::vector<Effect> model_effects(const State& state) {
-  const auto context = static_cast<double>(state.start.context_tokens);
-  if (!state.requested && context > 0 &&
-      static_cast<double>(state.conversation.tokens()) > context * kCompactAt) {
-    const auto plan = plan_compaction(state.conversation, state.start.number,
-                                      static_cast<std::int64_t>(context * kCompactTo));
-    if (plan) return {Compact{*plan}};
-  }
-  return {CallModel{state.iteration}};
-}
-
-std::vector<Effect> tool_effects(const State& state) {
-  std::vector<llm::ToolCall> requested;
-  std::vector<tools::PreparedCall> runnable;
-  std::vector<llm::ToolCall> with_client;
-  const Call* asked = nullptr;
-  const Call* to_ask = nullptr;
-  bool started = false;
-  for (const Call& call : state.batch) {
-    switch (call.status) {
-      case CallStatus::kRequested:
-        requested.push_back(call.request);
-        break;
-      case CallStatus::kRunnable:
-        runnable.push_back(call.prepared);
-        break;
-      case CallStatus::kStarted:
-        started = true;
-        break;
-      case CallStatus::kNeedsApproval:
-        if (to_ask == nullptr) to_ask = &call;
-        break;
-      case CallStatus::kAsked:
-        asked = &call;
-        break;
-      case CallStatus::kWithClient:
-        with_client.push_back(call.request);
-        break;
-      case CallStatus::kDone:
-        break;
-    }
-  }
-  if (!requested.empty()) return {PrepareCalls{std::move(requested)}};
-  if (!runnable.empty()) return {RunCalls{std::move(runnable)}};
-  if (started) return {};
-  if (asked != nullptr) return {AwaitAnswer{asked->request_id}};
-  if (to_ask != nullptr) return {Ask{to_ask->prepared}};
-  return {AwaitClient{std::move(with_client)}};
-}
-
 }  // namespace
-
-std::vector<Effect> effects(const State& state) {
-  switch (state.phase) {
-    case Phase::kIdle:
-      return {};
-    case Phase::kModel:
-      return model_effects(state);
-    case Phase::kTools:
-      return tool_effects(state);
-    case Phase::kFinishing:
-      return {Finish{}};
-    case Phase::kFailing:
-      return {Fail{*state.error}};
-  }
-  return {};
-}
 
 Step advance(State state, Input input) {
   std::visit(Apply{state}, input);
   std::vector<Effect> next = effects(state);
   return {std::move(state), std::move(next)};
-}
-
-std::vector<tools::PreparedCall> unfinished(const State& state) {
-  std::vector<tools::PreparedCall> calls;
-  for (const Call& call : state.batch) {
-    if (call.status == CallStatus::kStarted) calls.push_back(call.prepared);
-  }
-  return calls;
-}
-
-const Call* pending_approval(const State& state) {
-  if (state.phase != Phase::kTools) return nullptr;
-  for (const Call& call : state.batch) {
-    if (call.status == CallStatus::kAsked) return &call;
-  }
-  return nullptr;
-}
-
-bool awaits_client(const State& state) {
-  const std::vector<Effect> next = effects(state);
-  return !next.empty() && std::holds_alternative<AwaitClient>(next.front());
-}
-
-std::string effect_name(const Effect& effect) {
-  static constexpr std::string_view kNames[] = {"CallModel", "PrepareCalls", "RunCalls",
-                                                "Ask",       "AwaitAnswer",  "AwaitClient",
-                                                "Compact",   "Finish",       "Fail"};
-  return std::string(kNames[effect.index()]);
 }
 
 }  // namespace chela::agent::turn

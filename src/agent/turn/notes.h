@@ -25,5 +25,10 @@ std::string repeated_call_note(std::string_view tool, int times);
 
 // The question as text, for channels that have no other way to ask: what will run, with which arguments, and how to answer.
 std::string approval_text(std::string_view tool, std::string_view description, const json::Value& arguments);
+// Whether a text ends with such a question.
+bool ends_with_question(std::string_view text);
+
+// The same for a credential. What a person answers is not part of the conversation.
+std::string credential_text(std::string_view name, std::string_view instructions);
 
 }  // namespace chela::agent::turn

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "agent/turn/record_values.h"
+
 namespace chela::agent::turn {
 namespace {
 
@@ -10,83 +12,26 @@ using json::Value;
 
 constexpr std::int64_t kVersion = 1;
 
-constexpr std::array<std::string_view, 14> kKinds{
-    "TurnStarted",  "ModelRequested", "ModelAnswered", "ToolRequested", "ToolStarted",
-    "ToolFinished", "Asked",          "Answered",      "Steered",       "Compacted",
-    "Interrupted",  "TurnFinished",   "TurnFailed",    "Forked"};
+constexpr std::array<std::string_view, 19> kKinds{"TurnStarted",
+                                                  "ModelRequested",
+                                                  "ModelAnswered",
+                                                  "ToolRequested",
+                                                  "ToolStarted",
+                                                  "ToolFinished",
+                                                  "Asked",
+                                                  "Answered",
+                                                  "Steered",
+                                                  "Compacted",
+                                                  "Interrupted",
+                                                  "TurnFinished",
+                                                  "TurnFailed",
+                                                  "Forked",
+                                                  "Undone",
+                                                  "Redone",
+                                                  "Cleared",
+                                                  "CredentialAsked",
+                                                  "CredentialAnswered"};
 static_assert(kKinds.size() == std::variant_size_v<Input>);
-
-constexpr std::array<std::string_view, 5> kEndings{"ran", "refused", "denied", "interrupted", "client"};
-constexpr std::array<std::string_view, 3> kDecisions{"run", "ask", "refused"};
-constexpr std::array<std::string_view, 3> kAnswers{"approve", "always", "deny"};
-
-// An absent member reads as the default, so that fields can be added.
-Value member(const Value& body, std::string_view key) {
-  const Value* found = body.find(key);
-  return found != nullptr ? *found : Value();
-}
-
-const json::Array& list(const Value& body, std::string_view key) {
-  static const json::Array kNone;
-  const Value* found = body.find(key);
-  const json::Array* array = found != nullptr ? found->as_array() : nullptr;
-  return array != nullptr ? *array : kNone;
-}
-
-Value usage_json(const llm::Usage& usage) {
-  return Value::object({{"input_tokens", usage.input_tokens},
-                        {"output_tokens", usage.output_tokens},
-                        {"cached_tokens", usage.cached_tokens}});
-}
-
-llm::Usage usage_from(const Value& value) {
-  return {value.int_or("input_tokens", 0), value.int_or("output_tokens", 0),
-          value.int_or("cached_tokens", 0)};
-}
-
-Value call_json(const llm::ToolCall& call) {
-  return Value::object({{"id", call.id}, {"name", call.name}, {"arguments", call.arguments}});
-}
-
-Value prepared_json(const tools::PreparedCall& call) {
-  Value v = Value::object({{"id", call.id},
-                           {"name", call.name},
-                           {"arguments", call.arguments},
-                           {"decision", kDecisions[static_cast<size_t>(call.decision)]}});
-  if (!call.refusal.empty()) v.set("refusal", call.refusal);
-  if (!call.description.empty()) v.set("description", call.description);
-  if (call.idempotence == tools::Idempotence::kRepeatable) v.set("repeatable", true);
-  return v;
-}
-
-tools::PreparedCall prepared_from(const Value& v) {
-  tools::PreparedCall call{
-      .id = v.string_or("id"), .name = v.string_or("name"), .arguments = member(v, "arguments")};
-  const std::string decision = v.string_or("decision");
-  for (size_t i = 0; i < kDecisions.size(); ++i) {
-    if (kDecisions[i] == decision) call.decision = static_cast<tools::PreparedCall::Decision>(i);
-  }
-  call.refusal = v.string_or("refusal");
-  call.description = v.string_or("description");
-  call.idempotence =
-      v.bool_or("repeatable", false) ? tools::Idempotence::kRepeatable : tools::Idempotence::kOnce;
-  return call;
-}
-
-Value error_json(const Error& error) { return json::from_error(error); }
-
-Error error_from(const Value& v) {
-  Error error{.code = code_from_name(v.string_or("code")).value_or(Code::kInternal),
-              .message = v.string_or("message")};
-  const Value context = member(v, "context");
-  if (const Object* object = context.as_object()) {
-    for (const json::Member& m : *object)
-      error.with(m.key, m.value.as_string() != nullptr ? *m.value.as_string() : "");
-  }
-  if (const std::int64_t ms = v.int_or("retry_after_ms", -1); ms >= 0)
-    error.retry_after = std::chrono::milliseconds(ms);
-  return error;
-}
 
 struct ToBody {
   Object operator()(const TurnStarted& in) const {
@@ -102,6 +47,8 @@ struct ToBody {
              {"channel", in.channel},
              {"max_iterations", in.max_iterations},
              {"context_tokens", in.context_tokens},
+             {"prompt_tokens", in.prompt_tokens},
+             {"permissions", permissions_json(in.permissions)},
              {"at", in.at}};
     if (!in.client_tools.empty()) {
       json::Array names;
@@ -113,8 +60,11 @@ struct ToBody {
       for (const llm::Message& message : in.history) messages.push_back(llm::to_json(message));
       o.set("history", std::move(messages));
     }
-    if (in.temperature) o.set("temperature", *in.temperature);
-    if (in.max_tokens) o.set("max_tokens", *in.max_tokens);
+    llm::add_to(o, in.sampling);
+    add_choice(o, in.tool_choice, in.tool_choice_name);
+    if (in.sees_images) o.set("sees_images", true);
+    if (!in.client_system_hash.empty()) o.set("client_system", in.client_system_hash);
+    set_attachments(o, in.attachments);
     return o;
   }
   Object operator()(const ModelRequested& in) const {
@@ -139,8 +89,11 @@ struct ToBody {
   }
   Object operator()(const ToolStarted& in) const { return {{"id", in.id}, {"name", in.name}}; }
   Object operator()(const ToolFinished& in) const {
-    return {{"id", in.call.id},           {"name", in.call.name},         {"text", in.call.text},
-            {"preview", in.call.preview}, {"is_error", in.call.is_error}, {"ending", ending_name(in.ending)}};
+    Object o{
+        {"id", in.call.id},           {"name", in.call.name},         {"text", in.call.text},
+        {"preview", in.call.preview}, {"is_error", in.call.is_error}, {"ending", ending_name(in.ending)}};
+    if (!in.message_id.empty()) o.set("message_id", in.message_id);
+    return o;
   }
   Object operator()(const Asked& in) const {
     return {{"request_id", in.request_id},
@@ -150,21 +103,31 @@ struct ToBody {
             {"arguments", in.arguments}};
   }
   Object operator()(const Answered& in) const {
-    return {{"request_id", in.request_id}, {"decision", decision_name(in.decision)}, {"input", in.input}};
+    Object o{{"request_id", in.request_id}, {"decision", decision_name(in.decision)}, {"input", in.input}};
+    if (!in.message_id.empty()) o.set("message_id", in.message_id);
+    return o;
   }
   Object operator()(const Steered& in) const {
     Object o{{"message_id", in.message_id}, {"input", in.input}};
     if (!in.next_turn.empty()) o.set("next_turn", in.next_turn);
+    if (in.with == Steered::With::kResults) o.set("with_results", true);
+    if (in.terms != Terms{}) o.set("terms", terms_json(in.terms));
+    if (!in.content.empty()) o.set("content", in.content);
+    set_attachments(o, in.attachments);
+    o.set("permissions", permissions_json(in.permissions));
     return o;
   }
   Object operator()(const Compacted& in) const {
     json::Array shorten;
     for (const std::int64_t n : in.plan.shorten) shorten.push_back(static_cast<long long>(n));
-    return {{"drop_below", in.plan.drop_below},
-            {"shorten", std::move(shorten)},
-            {"tokens_before", in.plan.tokens_before},
-            {"tokens_after", in.plan.tokens_after},
-            {"refused_length", in.refused_length}};
+    Object o{{"drop_below", in.plan.drop_below},
+             {"shorten", std::move(shorten)},
+             {"tokens_before", in.plan.tokens_before},
+             {"tokens_after", in.plan.tokens_after},
+             {"refused_length", in.refused_length}};
+    if (!in.plan.summary.empty()) o.set("summary", in.plan.summary);
+    if (in.usage) o.set("usage", usage_json(*in.usage));
+    return o;
   }
   Object operator()(const Interrupted& in) const { return {{"reason", in.reason}}; }
   Object operator()(const TurnFinished& in) const {
@@ -173,8 +136,25 @@ struct ToBody {
             {"finish_reason", llm::finish_reason_name(in.finish_reason)},
             {"at", in.at}};
   }
-  Object operator()(const TurnFailed& in) const { return {{"error", error_json(in.error)}}; }
+  Object operator()(const TurnFailed& in) const { return {{"error", json::from_error(in.error)}}; }
   Object operator()(const Forked& in) const { return {{"from", in.from}, {"at", in.at}}; }
+  Object operator()(const Undone& in) const { return {{"turn", in.turn}, {"number", in.number}}; }
+  Object operator()(const Redone& in) const { return {{"turn", in.turn}, {"number", in.number}}; }
+  Object operator()(const Cleared& in) const { return {{"turns", in.turns}}; }
+  Object operator()(const CredentialAsked& in) const {
+    Object o{{"request_id", in.request_id},
+             {"call_id", in.call_id},
+             {"name", in.name},
+             {"instructions", in.instructions},
+             {"expires_at", in.expires_at}};
+    if (!in.auth_url.empty()) o.set("auth_url", in.auth_url);
+    if (!in.setup_url.empty()) o.set("setup_url", in.setup_url);
+    if (in.replacing == tools::Replacing::kExisting) o.set("replaces", true);
+    return o;
+  }
+  Object operator()(const CredentialAnswered& in) const {
+    return {{"request_id", in.request_id}, {"name", in.name}, {"end", credential_end_name(in.end)}};
+  }
 };
 
 Result<Input> read(const Value& v, TurnStarted in) {
@@ -190,7 +170,12 @@ Result<Input> read(const Value& v, TurnStarted in) {
   in.channel = v.string_or("channel");
   in.max_iterations = static_cast<int>(v.int_or("max_iterations", 0));
   in.context_tokens = v.int_or("context_tokens", 0);
+  in.prompt_tokens = v.int_or("prompt_tokens", 0);
+  in.permissions = permissions_from(v);
   in.at = v.int_or("at", 0);
+  in.sees_images = v.bool_or("sees_images", false);
+  in.client_system_hash = v.string_or("client_system");
+  in.attachments = attachments_from(v);
   for (const Value& name : list(v, "client_tools")) {
     if (name.as_string() != nullptr) in.client_tools.insert(*name.as_string());
   }
@@ -199,8 +184,9 @@ Result<Input> read(const Value& v, TurnStarted in) {
     if (!read_message) return fail(read_message.error());
     in.history.push_back(std::move(*read_message));
   }
-  if (const Value t = member(v, "temperature"); t.is_number()) in.temperature = t.as_double();
-  if (const Value m = member(v, "max_tokens"); m.is_number()) in.max_tokens = m.as_int();
+  in.sampling = llm::sampling_from_json(v);
+  in.tool_choice = choice_from(v);
+  in.tool_choice_name = v.string_or("tool_choice_name");
   return in;
 }
 
@@ -234,6 +220,7 @@ Result<Input> read(const Value& v, ToolFinished in) {
   in.call = {v.string_or("id"), v.string_or("name"), v.string_or("text"), v.string_or("preview"),
              v.bool_or("is_error", false)};
   in.ending = ending_from_name(v.string_or("ending")).value_or(Ending::kRan);
+  in.message_id = v.string_or("message_id");
   return in;
 }
 
@@ -244,12 +231,19 @@ Result<Input> read(const Value& v, Asked) {
 
 Result<Input> read(const Value& v, Answered) {
   return Answered{v.string_or("request_id"),
-                  decision_from_name(v.string_or("decision")).value_or(Decision::kDeny),
-                  v.string_or("input")};
+                  decision_from_name(v.string_or("decision")).value_or(Decision::kDeny), v.string_or("input"),
+                  v.string_or("message_id")};
 }
 
 Result<Input> read(const Value& v, Steered) {
-  return Steered{v.string_or("message_id"), v.string_or("input"), v.string_or("next_turn")};
+  return Steered{v.string_or("message_id"),
+                 v.string_or("input"),
+                 v.string_or("next_turn"),
+                 v.bool_or("with_results", false) ? Steered::With::kResults : Steered::With::kNothing,
+                 terms_from(member(v, "terms")),
+                 v.string_or("content"),
+                 attachments_from(v),
+                 permissions_from(v)};
 }
 
 Result<Input> read(const Value& v, Compacted in) {
@@ -257,6 +251,8 @@ Result<Input> read(const Value& v, Compacted in) {
   for (const Value& n : list(v, "shorten")) in.plan.shorten.push_back(n.as_int().value_or(-1));
   in.plan.tokens_before = v.int_or("tokens_before", 0);
   in.plan.tokens_after = v.int_or("tokens_after", 0);
+  in.plan.summary = v.string_or("summary");
+  if (v.find("usage") != nullptr) in.usage = usage_from(member(v, "usage"));
   in.refused_length = v.bool_or("refused_length", false);
   return in;
 }
@@ -270,6 +266,28 @@ Result<Input> read(const Value& v, TurnFinished) {
 
 Result<Input> read(const Value& v, TurnFailed) { return TurnFailed{error_from(member(v, "error"))}; }
 Result<Input> read(const Value& v, Forked) { return Forked{v.string_or("from"), v.int_or("at", 0)}; }
+Result<Input> read(const Value& v, Undone) { return Undone{v.string_or("turn"), v.int_or("number", 0)}; }
+Result<Input> read(const Value& v, Redone) { return Redone{v.string_or("turn"), v.int_or("number", 0)}; }
+Result<Input> read(const Value& v, Cleared) { return Cleared{v.int_or("turns", 0)}; }
+
+Result<Input> read(const Value& v, CredentialAsked) {
+  return CredentialAsked{
+      v.string_or("request_id"),
+      v.string_or("call_id"),
+      v.string_or("name"),
+      v.string_or("instructions"),
+      v.string_or("auth_url"),
+      v.string_or("setup_url"),
+      v.int_or("expires_at", 0),
+      v.bool_or("replaces", false) ? tools::Replacing::kExisting : tools::Replacing::kNothing};
+}
+
+Result<Input> read(const Value& v, CredentialAnswered in) {
+  in.request_id = v.string_or("request_id");
+  in.name = v.string_or("name");
+  in.end = credential_end_from_name(v.string_or("end")).value_or(CredentialEnd::kCancelled);
+  return in;
+}
 
 template <size_t... I>
 Result<Input> read_kind(std::string_view kind, const Value& value, std::index_sequence<I...>) {
@@ -282,14 +300,6 @@ Result<Input> read_kind(std::string_view kind, const Value& value, std::index_se
 
 std::string_view kind_of(const Input& input) { return kKinds[input.index()]; }
 std::span<const std::string_view> all_kinds() { return kKinds; }
-std::string_view ending_name(Ending ending) { return kEndings[static_cast<size_t>(ending)]; }
-
-std::optional<Ending> ending_from_name(std::string_view name) {
-  for (size_t i = 0; i < kEndings.size(); ++i) {
-    if (kEndings[i] == name) return static_cast<Ending>(i);
-  }
-  return std::nullopt;
-}
 
 std::string to_body(const Input& input) {
   Object body{{"v", kVersion}};
@@ -308,16 +318,3 @@ Result<Input> from_body(std::string_view kind, std::string_view body) {
 }
 
 }  // namespace chela::agent::turn
-
-namespace chela::agent {
-
-std::string_view decision_name(Decision decision) { return turn::kAnswers[static_cast<size_t>(decision)]; }
-
-std::optional<Decision> decision_from_name(std::string_view name) {
-  for (size_t i = 0; i < turn::kAnswers.size(); ++i) {
-    if (turn::kAnswers[i] == name) return static_cast<Decision>(i);
-  }
-  return std::nullopt;
-}
-
-}  // namespace chela::agent

@@ -3,34 +3,18 @@
 #include "crypto/hash.h"
 
 namespace chela::agent::turn {
+namespace {
 
-llm::Request build_request(const State& state, const Sources& sources) {
-  llm::Request request;
-  request.model = state.start.model;
-  if (!sources.system.empty())
-    request.messages.push_back({.role = llm::Role::kSystem, .content = sources.system});
-  if (const std::string note = state.conversation.note(); !note.empty()) {
-    request.messages.push_back({.role = llm::Role::kSystem, .content = note});
+void choose_tools(llm::Request& request, const State& state) {
+  if (tools_are_off(state)) {
+    request.tool_choice = llm::ToolChoice::kNone;
+  } else if (state.iteration == 0) {
+    request.tool_choice = state.start.tool_choice;
+    request.tool_choice_name = state.start.tool_choice_name;
   }
-  for (const Entry& entry : state.conversation.entries()) request.messages.push_back(entry.message);
-  // The tools stay listed for a forced final answer: leaving them out would change the prompt's prefix.
-  request.tools = sources.tools;
-  if (state.final_answer && !request.tools.empty()) request.tool_choice = llm::ToolChoice::kNone;
-  request.temperature = state.start.temperature;
-  request.max_tokens = state.start.max_tokens;
-  return request;
 }
 
-std::string request_hash(const llm::Request& request) {
-  // The tools, by far the largest part that never changes, are hashed as the text they are stored as.
-  llm::Request rest = request;
-  rest.tools.clear();
-  json::Value value = llm::to_json(rest);
-  value.set("tools_hash", crypto::content_hash(tools_to_text(request.tools)));
-  value.set("tool_choice", static_cast<int>(request.tool_choice));
-  value.set("tool_choice_name", request.tool_choice_name);
-  return crypto::content_hash(json::canonical(value));
-}
+}  // namespace
 
 std::string tools_to_text(const std::vector<llm::ToolSpec>& tools) {
   std::string text = "[";
@@ -59,6 +43,57 @@ Result<std::vector<llm::ToolSpec>> tools_from_text(std::string_view text) {
     }
   }
   return tools;
+}
+
+ToolListPtr make_tool_list(std::vector<llm::ToolSpec> specs) {
+  std::string text = tools_to_text(specs);
+  std::string hash = crypto::content_hash(text);
+  return std::make_shared<const ToolList>(std::move(specs), std::move(text), std::move(hash));
+}
+
+Result<ToolListPtr> tool_list_from_text(std::string text) {
+  Result<std::vector<llm::ToolSpec>> specs = tools_from_text(text);
+  if (!specs) return fail(specs.error());
+  std::string hash = crypto::content_hash(text);
+  return std::make_shared<const ToolList>(std::move(*specs), std::move(text), std::move(hash));
+}
+
+const ToolListPtr& no_tools() {
+  static const ToolListPtr none = make_tool_list({});
+  return none;
+}
+
+std::int64_t prompt_tokens(const Sources& sources) {
+  return estimate_tokens(sources.system) + estimate_tokens(sources.tools->text);
+}
+
+llm::Request build_request(const State& state, const Sources& sources) {
+  llm::Request request;
+  request.model = state.start.model;
+  if (!sources.system.empty())
+    request.messages.push_back({.role = llm::Role::kSystem, .content = sources.system});
+  if (const std::string note = state.conversation.note(); !note.empty()) {
+    request.messages.push_back({.role = llm::Role::kSystem, .content = note});
+  }
+  for (const Entry& entry : state.conversation.entries()) request.messages.push_back(entry.message);
+  // The tools stay listed for a forced final answer: leaving them out would change the prompt's prefix.
+  request.tools = sources.tools->specs;
+  if (!request.tools.empty()) choose_tools(request, state);
+  request.sampling = state.start.sampling;
+  return request;
+}
+
+std::string request_hash(const llm::Request& request, std::string_view tools_hash) {
+  llm::Request rest = request;
+  rest.tools.clear();
+  json::Value value = llm::to_json(rest);
+  value.set("tools_hash", tools_hash);
+  value.set("tool_choice", static_cast<int>(request.tool_choice));
+  value.set("tool_choice_name", request.tool_choice_name);
+  // Left out of `rest`, which has no tools.
+  if (request.sampling.parallel_tool_calls)
+    value.set("parallel_tool_calls", *request.sampling.parallel_tool_calls);
+  return crypto::content_hash(json::canonical(value));
 }
 
 }  // namespace chela::agent::turn

@@ -2,7 +2,6 @@
 #include <rapidcheck.h>
 
 #include "agent/turn/notes.h"
-#include "agent/turn/records.h"
 #include "agent/turn/request.h"
 #include "agent/turn/state.h"
 #include "agent/turn/transcript.h"
@@ -119,6 +118,26 @@ TEST(Advance, ApprovalsAreAskedOneByOneAfterTheOthersRan) {
   EXPECT_TRUE(turn.next<CallModel>());
 }
 
+TEST(Advance, ACallWaitsForItsCredentialAndThenGoesOn) {
+  Turn turn;
+  turn << started("go") << calls({{"a", "echo", "{}"}, {"b", "echo", "{}"}});
+  ToolRequested in = prepared({"a", "b"});
+  in.calls[1].decision = tools::PreparedCall::Decision::kAsk;
+  const std::string before = turn.state.transcript;
+  turn << in << ToolStarted{"a", "echo"} << CredentialAsked{"r1", "a", "github", "make one", "", "", 7};
+  ASSERT_TRUE(turn.next<AwaitCredential>());
+  EXPECT_EQ(turn.next<AwaitCredential>()->expires_at, 7);
+  EXPECT_EQ(pending_credential(turn.state)->name, "github");
+  EXPECT_NE(turn.state.visible.find("github"), std::string::npos);
+  EXPECT_TRUE(unfinished(turn.state).empty());
+  turn << CredentialAnswered{"other", "x", CredentialEnd::kStored};
+  ASSERT_TRUE(turn.next<AwaitCredential>());
+  turn << CredentialAnswered{"r1", "github", CredentialEnd::kStored} << result("a", "credential stored");
+  EXPECT_EQ(turn.state.visible, "");
+  EXPECT_EQ(turn.state.transcript, before);
+  EXPECT_TRUE(turn.next<Ask>());
+}
+
 TEST(Advance, ASecondAnswerToAQuestionChangesNothing) {
   Turn turn;
   turn << started() << calls({{"a", "echo", "{}"}}) << prepared({"a"}, tools::PreparedCall::Decision::kAsk)
@@ -136,7 +155,8 @@ TEST(Advance, TheLastStepIsForcedToAnswer) {
     turn << calls({{id, "echo", "{}"}}) << prepared({id}) << ToolStarted{id, "echo"} << result(id, id);
   }
   EXPECT_TRUE(turn.state.final_answer);
-  EXPECT_EQ(build_request(turn.state, {"", {{"echo", "", {}}}}).tool_choice, llm::ToolChoice::kNone);
+  EXPECT_EQ(build_request(turn.state, {.tools = make_tool_list({{"echo", "", {}}})}).tool_choice,
+            llm::ToolChoice::kNone);
   EXPECT_EQ(turn.state.conversation.entries().back().message.content, kLastStepNote);
   turn << calls({{"z", "echo", "{}"}});
   EXPECT_TRUE(turn.next<Fail>());
@@ -300,7 +320,7 @@ TEST(Compaction, DropsOldTurnsThenShortensResults) {
     conversation.append(i, {.role = llm::Role::kUser, .content = std::string(400, 'u')});
     conversation.append(i, {.role = llm::Role::kAssistant, .content = std::string(400, 'a')});
   }
-  const auto plan = plan_compaction(conversation, 9, 500);
+  const auto plan = plan_compaction(conversation, 9, 500, 0);
   ASSERT_TRUE(plan);
   EXPECT_LT(plan->tokens_after, plan->tokens_before);
   EXPECT_LE(plan->tokens_after, 500);
@@ -309,6 +329,45 @@ TEST(Compaction, DropsOldTurnsThenShortensResults) {
   EXPECT_EQ(conversation.tokens(), expected);
   EXPECT_FALSE(conversation.note().empty());
   EXPECT_EQ(conversation.entries().back().turn, 9);
+}
+
+TEST(Compaction, CountsWhatGoesBesideTheConversation) {
+  Conversation conversation;
+  for (int i = 0; i < 4; ++i)
+    conversation.append(i, {.role = llm::Role::kUser, .content = std::string(400, 'u')});
+  EXPECT_FALSE(plan_compaction(conversation, 3, 500, 0));
+  const auto plan = plan_compaction(conversation, 3, 500, 200);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->tokens_before, conversation.tokens() + 200);
+  EXPECT_LE(plan->tokens_after, 500);
+  // Nothing can be dropped from a conversation of one turn, however large the prompt is.
+  EXPECT_FALSE(plan_compaction(conversation, 0, 500, 10'000));
+
+  Turn turn;
+  TurnStarted in = started(std::string(400, 'x'));
+  in.prompt_tokens = 600;
+  turn << in << says("hi") << TurnFinished{.reply = "hi"};
+  in.turn = "t2";
+  in.number = 1;
+  turn << in;  // 1,000 tokens of context: the prompt and two such messages are more than 80 % of them
+  ASSERT_TRUE(turn.next<Compact>());
+  EXPECT_GT(turn.next<Compact>()->plan.tokens_before, 800);
+}
+
+TEST(Compaction, AClientsHistoryLeavesANote) {
+  Conversation conversation;
+  for (int i = 0; i < 10; ++i)
+    conversation.append(kClientHistory, {.role = llm::Role::kUser, .content = std::string(400, 'u')});
+  conversation.append(0, {.role = llm::Role::kUser, .content = "hello"});
+  conversation.append(1, {.role = llm::Role::kUser, .content = "hello"});
+  EXPECT_TRUE(conversation.note().empty());
+  const auto plan = plan_compaction(conversation, 1, 100, 0);
+  ASSERT_TRUE(plan);
+  conversation.apply(*plan);
+  EXPECT_EQ(conversation.entries().size(), 2u);
+  EXPECT_NE(conversation.note().find("beginning"), std::string::npos);
+  conversation.apply({.drop_below = 11});
+  EXPECT_NE(conversation.note().find("first 1 turns"), std::string::npos);
 }
 
 TEST(Compaction, IsCheckedInsideToolLoops) {
@@ -329,43 +388,38 @@ TEST(Compaction, IsCheckedInsideToolLoops) {
   EXPECT_EQ(turn.state.conversation.tokens(), plan.tokens_after);
 }
 
-TEST(Records, EveryKindRoundTrips) {
-  TurnStarted full = started();
-  full.client_tools = {"theirs"};
-  full.history = {{llm::Role::kUser, "before"}};
-  full.temperature = 0.5;
-  full.max_tokens = 7;
-  ToolRequested requested = prepared({"a"}, tools::PreparedCall::Decision::kAsk);
-  requested.calls[0].idempotence = tools::Idempotence::kRepeatable;
-  const std::vector<Input> inputs{
-      full,
-      ModelRequested{1, "h"},
-      calls({{"a", "echo", "{}"}}),
-      requested,
-      ToolStarted{"a", "echo"},
-      ToolFinished{{"a", "echo", "text", "preview", true}, Ending::kDenied},
-      Asked{"r", "a", "echo", "d", json::Value(1)},
-      Answered{"r", Decision::kAlways, "always"},
-      Steered{"m", "x", "t2"},
-      Compacted{{3, {4}, 10, 5}, true},
-      Interrupted{"why"},
-      TurnFinished{"reply", {1, 2, 3}, llm::FinishReason::kLength, 9},
-      TurnFailed{Error{.code = Code::kTimeout, .message = "m", .context = {{"a", "b"}}, .retry_after = 5ms}},
-      Forked{"f", 3}};
-  ASSERT_EQ(inputs.size(), all_kinds().size());
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    EXPECT_EQ(kind_of(inputs[i]), all_kinds()[i]);
-    const std::string body = to_body(inputs[i]);
-    const auto back = from_body(kind_of(inputs[i]), body);
-    ASSERT_TRUE(back) << kind_of(inputs[i]);
-    EXPECT_EQ(to_body(*back), body);
+// A replay sees each difference between two requests.
+TEST(Request, ItsHashCoversEveryParameter) {
+  TurnStarted plain = started();
+  const Sources sources{.system = "s",
+                        .tools = make_tool_list({{"f", "d", json::Value::object({{"type", "object"}})}})};
+  const auto hash_of = [&sources](TurnStarted in) {
+    Turn turn;
+    turn << std::move(in);
+    return request_hash(build_request(turn.state, sources), sources.tools->hash);
+  };
+  std::vector<llm::Sampling> wishes(10);
+  wishes[0].temperature = 0.5;
+  wishes[1].top_p = 0.5;
+  wishes[2].presence_penalty = 0.5;
+  wishes[3].frequency_penalty = 0.5;
+  wishes[4].max_tokens = 5;
+  wishes[5].seed = 5;
+  wishes[6].stop = {"x"};
+  wishes[7].response_format = json::Value::object({{"type", "json_object"}});
+  wishes[8].reasoning_effort = "low";
+  wishes[9].parallel_tool_calls = false;
+  std::set<std::string> hashes{hash_of(plain)};
+  for (const llm::Sampling& each : wishes) {
+    TurnStarted in = plain;
+    in.sampling = each;
+    EXPECT_TRUE(hashes.insert(hash_of(in)).second) << hashes.size();
   }
-}
-
-TEST(Records, NewerOrUnknownOnesAreRefused) {
-  EXPECT_EQ(from_body("TurnFinished", R"({"v":2})").error().code, Code::kUnsupported);
-  EXPECT_EQ(from_body("Nonsense", R"({"v":1})").error().code, Code::kUnsupported);
-  EXPECT_FALSE(from_body("TurnFinished", "no json"));
+  TurnStarted forced = plain;
+  forced.tool_choice = llm::ToolChoice::kRequired;
+  EXPECT_TRUE(hashes.insert(hash_of(forced)).second);
+  forced.tool_choice_name = "f";
+  EXPECT_TRUE(hashes.insert(hash_of(forced)).second);
 }
 
 // Any sequence of inputs keeps the conversation well-formed: every announced call has exactly one result before the next model call.

@@ -8,6 +8,7 @@ constexpr std::string_view kLocalDefault = "local/small";
 
 openai::Options remote_options(const config::LlmSettings& llm) {
   openai::Options options{.base_url = llm.base_url, .unix_socket = llm.unix_socket, .api_key = llm.api_key};
+  options.address_key = llm.base_url_key;
   options.extra_headers = llm.extra_headers;
   if (llm.stall_timeout.count() > 0) options.stall_timeout = llm.stall_timeout;
   return options;
@@ -19,7 +20,7 @@ Result<std::unique_ptr<Backends>> Backends::create(const config::LlmSettings& ll
                                                    const config::InferSettings& infer, Catalog catalog,
                                                    LocalPaths paths, BackendParts parts) {
   std::unique_ptr<Backends> made(new Backends(std::move(catalog)));
-  made->default_model_ = llm.model;
+  made->set_default_model(llm.model);
   local::InferOptions options{.program = std::move(paths.infer_program),
                               .models_dir = std::move(paths.models_dir),
                               .socket = std::move(paths.socket),
@@ -30,10 +31,7 @@ Result<std::unique_ptr<Backends>> Backends::create(const config::LlmSettings& ll
   if (!local) return fail(std::move(local.error()));
   made->local_ = std::move(*local);
   made->local_retry_ = std::make_unique<RetryProvider>(*made->local_, parts.loop, parts.ids, llm.max_retries);
-  if (llm.backend == config::LlmBackend::kLocal) {
-    if (made->default_model_.empty()) made->default_model_ = kLocalDefault;
-    return made;
-  }
+  if (llm.backend == config::LlmBackend::kLocal) return made;
   Result<std::unique_ptr<openai::OpenAiProvider>> remote =
       openai::OpenAiProvider::create(remote_options(llm), parts.http, parts.loop);
   if (!remote) return fail(std::move(remote.error()));
@@ -41,6 +39,10 @@ Result<std::unique_ptr<Backends>> Backends::create(const config::LlmSettings& ll
   made->remote_retry_ =
       std::make_unique<RetryProvider>(*made->remote_, parts.loop, parts.ids, llm.max_retries);
   return made;
+}
+
+void Backends::set_default_model(std::string model) {
+  default_model_ = model.empty() ? std::string(kLocalDefault) : std::move(model);
 }
 
 Provider& Backends::provider_for(std::string_view model) {

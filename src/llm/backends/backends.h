@@ -36,6 +36,8 @@ class Backends {
                                                   LocalPaths paths, BackendParts parts);
 
   const std::string& default_model() const { return default_model_; }
+  // What is asked from now on when nobody names one; "" is the local default.
+  void set_default_model(std::string model);
   // What is known of the model: context window, how much prompt it gets.
   ModelInfo info(std::string_view model) const { return catalog_.find(model); }
   // Which provider answers for the model, "" being the default one; ids that nobody knows go to the configured backend.

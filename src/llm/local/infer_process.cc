@@ -82,7 +82,7 @@ Task<Result<>> InferProcess::launch() {
 
 Result<> InferProcess::check_start_limit() {
   const SteadyTime now = loop_.clock().steady();
-  while (!recent_starts_.empty() && recent_starts_.front() + kInferStartWindow <= now)
+  while (!recent_starts_.empty() && recent_starts_.front() + options_.start_window <= now)
     recent_starts_.pop_front();
   if (recent_starts_.size() < static_cast<size_t>(kMaxInferStarts)) return {};
   Error error =

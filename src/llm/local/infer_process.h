@@ -22,13 +22,14 @@ struct InferOptions {
   int threads = 0;                   // 0: it decides by the machine
   std::chrono::milliseconds idle{};  // it ends after so long without a request; 0: its own default
   std::chrono::milliseconds start_timeout = kInferStartTimeout;
+  std::chrono::milliseconds start_window = kInferStartWindow;  // in which it is started kMaxInferStarts times
 };
 
 // The path of a program in the folder of the running one.
 std::string beside_this_program(std::string_view name);
 
 // The one chela-infer of this engine: started when somebody needs it, watched, and forgotten when it ends, be it for idleness or by a
-// crash; the next ensure() starts it again, at most kMaxInferStarts times within kInferStartWindow. Lives on the loop; the owner
+// crash; the next ensure() starts it again, at most kMaxInferStarts times within the window. Lives on the loop; the owner
 // awaits stop() before it destroys it. The process never outlives it (os::ChildProcess).
 class InferProcess {
  public:

@@ -64,7 +64,11 @@ Task<Result<Answer>> LocalProvider::complete(Request request, DeltaSink sink,
 Task<Result<std::vector<std::string>>> LocalProvider::models(std::stop_token stop) {
   if (!has_model_files(process_.options().models_dir)) co_return std::vector<std::string>{};
   if (Result<> ready = co_await process_.ensure(stop); !ready) co_return fail(std::move(ready.error()));
-  co_return co_await remote_->models(stop);
+  Result<std::vector<std::string>> served = co_await remote_->models(stop);
+  // What the catalog knows no files of makes embeddings: it is asked for by name, nobody talks to it.
+  if (served)
+    std::erase_if(*served, [this](const std::string& id) { return catalog_.find(id).files.empty(); });
+  co_return served;
 }
 
 }  // namespace chela::llm::local

@@ -21,7 +21,7 @@ class LocalProvider final : public Provider {
   // kUnavailable, with the command that fetches them, when files of the model are missing.
   Task<Result<Answer>> complete(Request request, DeltaSink sink, std::optional<SteadyTime> deadline,
                                 std::stop_token stop) override;
-  // Empty, without starting anything, when there is no model file at all.
+  // Those that can be talked to. Empty, without starting anything, when there is no model file at all.
   Task<Result<std::vector<std::string>>> models(std::stop_token stop) override;
 
   InferProcess& process() { return process_; }

@@ -106,6 +106,21 @@ TEST_F(Local, GivesUpWhenItEndsAgainAndAgain) {
   EXPECT_EQ(provider->process().starts(), kMaxInferStarts);
 }
 
+TEST_F(Local, StartsThatAreLongAgoDoNotCount) {
+  touch("broken");
+  restart({.program = std::string(kTestData) + "fake_infer.py", .start_window = 0ms});
+  for (int i = 0; i < kMaxInferStarts; ++i) EXPECT_FALSE(ask("hi"));
+  remove("broken");
+  const Result<Answer> again = ask("hi");
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(provider->process().starts(), kMaxInferStarts + 1);
+}
+
+TEST(InferOptions, BeginWithTheLimits) {
+  EXPECT_EQ(InferOptions{}.start_timeout, kInferStartTimeout);
+  EXPECT_EQ(InferOptions{}.start_window, kInferStartWindow);
+}
+
 TEST_F(Local, AProcessThatNeverListensIsEnded) {
   touch("silent");
   restart({.program = std::string(kTestData) + "fake_infer.py", .start_timeout = 50ms});

@@ -79,7 +79,8 @@ Error OpenAiProvider::transport_error(Error error) const {
     error.code = Code::kUpstream;
     error.with("reason", "answer_too_large").with("retry", "no");
   } else if (error.code == Code::kUnavailable) {
-    error.message += "; check that the model's server runs and that llm.base_url is right";
+    error.message +=
+        fmt::format("; check that the model's server runs and that {} is right", options_.address_key);
   }
   return error;
 }

@@ -15,9 +15,10 @@
 namespace chela::llm::openai {
 
 struct Options {
-  std::string base_url;          // see Endpoint
-  std::string unix_socket = {};  // connect here instead of to the URL's host
-  std::string api_key = {};      // "" sends none
+  std::string base_url;                      // see Endpoint
+  std::string address_key = "llm.base_url";  // the setting that says base_url
+  std::string unix_socket = {};              // connect here instead of to the URL's host
+  std::string api_key = {};                  // "" sends none
   std::vector<std::pair<std::string, std::string>> extra_headers =
       {};  // an Authorization here replaces the key's
   std::chrono::milliseconds connect_timeout = kModelConnectTimeout;

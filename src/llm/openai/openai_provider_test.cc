@@ -163,6 +163,17 @@ TEST_F(OpenAi, SilenceAfterTheFinishReasonLosesNothing) {
   }
 }
 
+TEST_F(OpenAi, TheEndOfTheResponseIsWaitedForOnlyShortly) {
+  // After [DONE] the connection stays open without another byte.
+  script(R"({"default":{"text":"all","usage":{"input":5},"stall_after":5}})");
+  const auto from = provider({.finish_timeout = 1h});
+  const SteadyTime before = loop.clock().steady();
+  const Result<Answer> answer = ask("hi", *from);
+  ASSERT_TRUE(answer) << answer.error().text();
+  EXPECT_EQ(answer->text, "all");
+  EXPECT_GE(loop.clock().steady() - before, kModelDrainTimeout);
+}
+
 TEST_F(OpenAi, TooMuchOnTheWireIsRefused) {
   const auto from = provider({.max_stream_bytes = 2000});
   script(R"({"default":{"text":"a b c d e f g h i j k l m n o p"}})");
@@ -242,6 +253,14 @@ TEST(ModelScript, TypingErrorsAreSeen) {
         R"({"rules":[{"when":{"last_matches":"("},"reply":{}}]})", R"({"default":{"status":"ok"}})"}) {
     EXPECT_FALSE(testing::Script::parse(text)) << text;
   }
+}
+
+TEST(OpenAiOptions, BeginWithTheLimits) {
+  const Options options;
+  EXPECT_EQ(options.connect_timeout, kModelConnectTimeout);
+  EXPECT_EQ(options.stall_timeout, kModelStallTimeout);
+  EXPECT_EQ(options.finish_timeout, kModelFinishTimeout);
+  EXPECT_EQ(options.max_stream_bytes, kMaxModelStreamBytes);
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ TEST(WellOrdered, OrphansBecomeUserTextAndMissingResultsAreFilledIn) {
 }
 
 TEST(RequestBody, AsksForAStreamWithUsage) {
-  Request request{.model = "m", .messages = {user("hi")}, .max_tokens = 5};
+  Request request{.model = "m", .messages = {user("hi")}, .sampling = {.max_tokens = 5}};
   request.extra.set("stream", false);
   request.extra.set("user", "u");
   const Endpoint compatible = *Endpoint::from_base_url("http://localhost:1");
@@ -47,6 +47,18 @@ TEST(RequestBody, AsksForAStreamWithUsage) {
   const Endpoint openai = *Endpoint::from_base_url("https://api.openai.com/v1");
   EXPECT_NE(request_body(request, openai).find(R"("max_completion_tokens":5)"), std::string::npos);
   EXPECT_EQ(request_body(request, openai).find(R"("max_tokens")"), std::string::npos);
+}
+
+TEST(RequestBody, HoldsTheToolsAsTheRequestDoes) {
+  const json::Value schema = *json::parse(R"({"type":"object","properties":{"a \"b\"":{"type":"string"}}})");
+  Request request{
+      .model = "m", .messages = {user("hi")}, .tools = {{"one", "first", schema}, {"two", "", schema}}};
+  request.tool_choice = ToolChoice::kNone;
+  const auto body = json::parse(request_body(request, *Endpoint::from_base_url("http://localhost:1")));
+  ASSERT_TRUE(body);
+  EXPECT_EQ(*body->find("tools"), *to_json(request).find("tools"));
+  EXPECT_EQ(body->string_or("tool_choice"), "none");
+  EXPECT_TRUE(body->bool_or("stream", false));
 }
 
 TEST(Endpoint, UnderstandsTheFormsThatPeopleWrite) {

@@ -206,9 +206,11 @@ TEST(StreamReader, RefusesAnAnswerThatIsTooLarge) {
   // A flood of empty calls, and one whole document.
   StreamReader flood(kErrors, {});
   fed = {};
-  for (int i = 0; fed && i < 100'000; ++i)
-    fed = flood.feed(fmt::format("data: {}\n\n", calls(fmt::format(R"({{"index":{}}})", i))));
+  size_t taken = 0;
+  for (; fed && taken < 100'000; ++taken)
+    fed = flood.feed(fmt::format("data: {}\n\n", calls(fmt::format(R"({{"index":{}}})", taken))));
   EXPECT_FALSE(fed);
+  EXPECT_EQ(taken, kMaxAnswerCalls + 1);
   EXPECT_FALSE(read("{\"a\":\"" + std::string(kMaxModelAnswerBytes, 'x') + "\"}").answer);
 }
 

@@ -155,7 +155,7 @@ Result<> Connection::checkpoint(Checkpoint kind) {
   sqlite3_busy_timeout(db_, kRestartWaitMs);
   const int code = sqlite3_wal_checkpoint_v2(db_, nullptr, mode, nullptr, nullptr);
   sqlite3_busy_timeout(db_, kBusyTimeoutMs);
-  if (code != SQLITE_OK) return fail(error_of(code, sqlite3_errmsg(db_), path_));
+  if (code != SQLITE_OK && code != SQLITE_BUSY) return fail(error_of(code, sqlite3_errmsg(db_), path_));
   return {};
 }
 

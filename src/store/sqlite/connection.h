@@ -113,6 +113,7 @@ class Connection {
     return rows;
   }
 
+  // Each row to `visit`; when that gives a bool, false ends it.
   template <class Visit>
   Result<> each(std::string_view sql, std::initializer_list<Arg> args, Visit visit) {
     Result<Statement> statement = use(sql, args);
@@ -121,7 +122,11 @@ class Connection {
       const Result<bool> more = statement->step();
       if (!more) return fail(more.error());
       if (!*more) return {};
-      visit(statement->row());
+      if constexpr (std::is_same_v<std::invoke_result_t<Visit&, const Row&>, bool>) {
+        if (!visit(statement->row())) return {};
+      } else {
+        visit(statement->row());
+      }
     }
   }
 
@@ -137,7 +142,7 @@ class Connection {
   int wal_pages() const { return wal_pages_; }  // in the write-ahead log after the last commit
 
   // Copies pages of the write-ahead log back into the database file; the next commit then starts the log from its beginning, unless
-  // somebody reads from it just then. kRestart waits (briefly) for readers so that it does.
+  // somebody reads from it just then. kRestart waits (briefly) for readers so that it does; one who stays is no error.
   enum class Checkpoint { kPassive, kRestart };
   Result<> checkpoint(Checkpoint kind);
 

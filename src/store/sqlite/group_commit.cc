@@ -10,12 +10,13 @@ Jobs GroupCommit::run(Jobs jobs) {
     std::ranges::move(jobs, std::back_inserter(all));
     jobs = std::move(all);
   }
-  Result<> done = db_->run("BEGIN IMMEDIATE");
+  Result<> done = open();
+  if (done) done = db_->run("BEGIN IMMEDIATE");
   if (done) done = run_all(jobs);
   if (done) done = db_->run("COMMIT");
   if (done) return jobs;
 
-  if (db_->in_transaction())
+  if (db_ && db_->in_transaction())
     (void)db_->run("ROLLBACK");  // a rollback that fails too has taken place: the log's tail is not valid
   Jobs failed;
   for (std::unique_ptr<Job>& job : jobs) {
@@ -28,6 +29,14 @@ Jobs GroupCommit::run(Jobs jobs) {
     }
   }
   return failed;
+}
+
+Result<> GroupCommit::open() {
+  if (db_) return {};
+  Result<std::unique_ptr<Connection>> opened = open_();
+  if (!opened) return fail(std::move(opened.error()));
+  db_ = std::move(*opened);
+  return {};
 }
 
 // An error is one of the whole group.

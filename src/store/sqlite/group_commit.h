@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -33,7 +34,11 @@ using Jobs = std::vector<std::unique_ptr<Job>>;
 // Runs jobs in groups of one transaction, so that they share one sync of the disk. Owned by the writer and used where it runs.
 class GroupCommit {
  public:
-  explicit GroupCommit(std::unique_ptr<Connection> db) : db_(std::move(db)) {}
+  using Open = std::function<Result<std::unique_ptr<Connection>>()>;
+
+  GroupCommit(std::unique_ptr<Connection> db) : db_(std::move(db)) {}
+  // The first group opens the database; while that fails, so does every group.
+  explicit GroupCommit(Open open) : open_(std::move(open)) {}
 
   // Runs the jobs in order and commits. Gives those that are done, committed or failed: all of them, except that kept ones of a failed
   // group stay here and lead the next.
@@ -41,11 +46,14 @@ class GroupCommit {
   // Kept jobs that never made it, failed, when there will be no next group.
   Jobs abandon();
 
+  bool is_open() const { return db_ != nullptr; }
   Connection& db() { return *db_; }
 
  private:
+  Result<> open();
   Result<> run_all(Jobs& jobs);
 
+  Open open_;
   std::unique_ptr<Connection> db_;
   Jobs kept_;
 };

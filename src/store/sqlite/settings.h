@@ -14,6 +14,8 @@ class Settings final : public SettingsStore {
   Task<Result<>> set(Scope scope, std::string key, std::string value, UnixMs at) override;
   Task<Result<bool>> remove(Scope scope, std::string key) override;
   Task<Result<std::map<std::string, std::string>>> list(Scope scope, std::string prefix) override;
+  Task<Result<std::vector<SettingRow>>> rows(Scope scope, std::string prefix) override;
+  Task<Result<>> apply(std::vector<SettingChange> changes, UnixMs at) override;
 
  private:
   Writer& writer_;

@@ -2,31 +2,19 @@
 
 #include <fmt/format.h>
 
+#include "base/limits.h"
 #include "store/sqlite/limit.h"
 #include "store/sqlite/turn_log_append.h"
+#include "store/sqlite/turn_log_threads.h"
+#include "store/sqlite/usage.h"
 
 namespace chela::store::sqlite {
 namespace {
 
-#define CHELA_THREAD_COLUMNS                                                                           \
-  "id, realm, user_id, agent, channel, external_thread, title, open_turn, transcript_hash, last_seq, " \
-  "turn_count, created_at, "                                                                           \
-  "updated_at"
-#define CHELA_RECORD_COLUMNS "thread, seq, pos, turn, kind, body, at"
+constexpr UnixMs kDeliveredAgeMs =
+    std::chrono::duration_cast<std::chrono::milliseconds>(kDeliveredReplyAge).count();
 
-ThreadRow thread_of(const Row& row) {
-  return ThreadRow{.id = row.text(0),
-                   .scope = {.realm = row.text(1), .user = row.text(2), .agent = row.text(3)},
-                   .channel = row.text(4),
-                   .external_thread = row.text(5),
-                   .title = row.text(6),
-                   .open_turn = row.text(7),
-                   .transcript_hash = row.text(8),
-                   .last_seq = row.integer(9),
-                   .turn_count = row.integer(10),
-                   .created_at = row.integer(11),
-                   .updated_at = row.integer(12)};
-}
+#define CHELA_RECORD_COLUMNS "thread, seq, pos, turn, kind, body, at"
 
 LogRecord record_of(const Row& row) {
   return LogRecord{.thread = row.text(0),
@@ -50,34 +38,22 @@ OutboxRow outbox_of(const Row& row) {
                    .created_at = row.integer(10)};
 }
 
-Result<std::optional<ThreadRow>> find_thread(Connection& db, const Scope& scope, const std::string& id) {
-  return db.one("SELECT " CHELA_THREAD_COLUMNS " FROM threads WHERE id = ? AND realm = ? AND user_id = ?",
-                {id, scope.realm, scope.user}, thread_of);
+// No records are an error when there is no such thread.
+Result<std::vector<LogRecord>> nothing_or_missing(Connection& db, Result<std::vector<LogRecord>> records,
+                                                  const Scope& scope, const std::string& thread) {
+  if (!records || !records->empty()) return records;
+  const Result<std::optional<ThreadRow>> exists = find_thread(db, scope, thread);
+  if (!exists) return fail(exists.error());
+  if (!*exists) return fail(Code::kNotFound, "no thread {}", thread);
+  return records;
 }
 
-Result<std::optional<ThreadRow>> find_by_key(Connection& db, const Scope& scope, const std::string& channel,
-                                             const std::string& external) {
-  if (external.empty()) return std::optional<ThreadRow>();
-  return db.one("SELECT " CHELA_THREAD_COLUMNS
-                " FROM threads WHERE realm = ? AND user_id = ? AND agent = ? AND channel = ? AND "
-                "external_thread = ? AND external_thread <> ''",
-                {scope.realm, scope.user, scope.agent, channel, external}, thread_of);
-}
-
-Result<ThreadRow> create_thread(Connection& db, const ThreadRow& row) {
-  Result<std::optional<ThreadRow>> existing = find_by_key(db, row.scope, row.channel, row.external_thread);
-  if (!existing) return fail(std::move(existing.error()));
-  if (*existing) return std::move(**existing);
-  Result<> inserted =
-      db.run("INSERT INTO threads (" CHELA_THREAD_COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)",
-             {row.id, row.scope.realm, row.scope.user, row.scope.agent, row.channel, row.external_thread,
-              row.title, row.open_turn, row.transcript_hash, row.turn_count, row.created_at, row.updated_at});
-  if (!inserted && inserted.error().code == Code::kConflict)
-    return fail(Code::kConflict, "the thread id {} is taken", row.id);
-  if (!inserted) return fail(std::move(inserted.error()));
-  ThreadRow created = row;
-  created.last_seq = 0;
-  return created;
+// Deletes replies that were delivered long ago.
+Result<> prune_outbox(Connection& db, UnixMs now) {
+  return db.run(
+      "DELETE FROM outbox WHERE rowid IN"
+      " (SELECT rowid FROM outbox WHERE state = 'delivered' AND created_at <= ? ORDER BY created_at LIMIT ?)",
+      {now - kDeliveredAgeMs, kMaxPrunedReplies});
 }
 
 size_t bytes_of(const AppendRequest& request) {
@@ -99,7 +75,7 @@ Task<Result<Appended>> TurnLog::append(AppendRequest request) {
 Task<Result<ThreadRow>> TurnLog::ensure_thread(ThreadRow row) {
   return writer_.write(Durability::kBarrier, 0, [row = std::move(row)](Connection& db) -> Result<ThreadRow> {
     if (row.id.empty()) return fail(Code::kInvalidArgument, "a thread needs an id");
-    return create_thread(db, row);
+    return find_or_insert_thread(db, row);
   });
 }
 
@@ -121,23 +97,19 @@ Task<Result<std::optional<ThreadRow>>> TurnLog::thread_by_key(Scope scope, std::
 
 Task<Result<std::optional<ThreadRow>>> TurnLog::thread_by_transcript(Scope scope, std::string channel,
                                                                      std::string hash) {
-  return readers_.read(
-      [scope = std::move(scope), channel = std::move(channel), hash = std::move(hash)](Connection& db) {
-        // Two conversations of the same words: the one used last.
-        return db.one("SELECT " CHELA_THREAD_COLUMNS
-                      " FROM threads WHERE realm = ? AND user_id = ? AND channel = ? AND transcript_hash = ? "
-                      "AND transcript_hash <> ''"
-                      " ORDER BY updated_at DESC, id DESC LIMIT 1",
-                      {scope.realm, scope.user, channel, hash}, thread_of);
-      });
+  return readers_.read([scope = std::move(scope), channel = std::move(channel), hash = std::move(hash)](
+                           Connection& db) { return find_by_transcript(db, scope, channel, hash); });
 }
 
-Task<Result<std::vector<ThreadRow>>> TurnLog::threads(Scope scope, std::size_t limit) {
-  return readers_.read([scope = std::move(scope), limit](Connection& db) {
-    return db.all("SELECT " CHELA_THREAD_COLUMNS
-                  " FROM threads WHERE realm = ? AND user_id = ? ORDER BY updated_at DESC, id DESC LIMIT ?",
-                  {scope.realm, scope.user, sql_limit(limit)}, thread_of);
+Task<Result<std::vector<ThreadRow>>> TurnLog::threads(Scope scope, ThreadFilter filter) {
+  return readers_.read([scope = std::move(scope), filter = std::move(filter)](Connection& db) {
+    return list_threads(db, scope, filter);
   });
+}
+
+Task<Result<std::vector<UsageRow>>> TurnLog::usage(Scope scope, std::int64_t first_day) {
+  return readers_.read(
+      [scope = std::move(scope), first_day](Connection& db) { return read_usage(db, scope, first_day); });
 }
 
 Task<Result<std::vector<LogRecord>>> TurnLog::read_thread(Scope scope, std::string thread, std::int64_t after,
@@ -148,11 +120,19 @@ Task<Result<std::vector<LogRecord>>> TurnLog::read_thread(Scope scope, std::stri
         "SELECT " CHELA_RECORD_COLUMNS
         " FROM records WHERE thread = ? AND seq > ? AND realm = ? AND user_id = ? ORDER BY seq LIMIT ?",
         {thread, after, scope.realm, scope.user, sql_limit(limit)}, record_of);
-    if (!records || !records->empty()) return records;
-    const Result<std::optional<ThreadRow>> exists = find_thread(db, scope, thread);
-    if (!exists) return fail(exists.error());
-    if (!*exists) return fail(Code::kNotFound, "no thread {}", thread);
-    return records;
+    return nothing_or_missing(db, std::move(records), scope, thread);
+  });
+}
+
+Task<Result<std::vector<LogRecord>>> TurnLog::read_thread_back(Scope scope, std::string thread,
+                                                               std::int64_t before, std::size_t limit) {
+  return readers_.read([scope = std::move(scope), thread = std::move(thread), before,
+                        limit](Connection& db) -> Result<std::vector<LogRecord>> {
+    Result<std::vector<LogRecord>> records = db.all(
+        "SELECT " CHELA_RECORD_COLUMNS
+        " FROM records WHERE thread = ? AND seq < ? AND realm = ? AND user_id = ? ORDER BY seq DESC LIMIT ?",
+        {thread, before, scope.realm, scope.user, sql_limit(limit)}, record_of);
+    return nothing_or_missing(db, std::move(records), scope, thread);
   });
 }
 
@@ -175,10 +155,7 @@ Task<Result<std::int64_t>> TurnLog::last_pos(Scope scope) {
 }
 
 Task<Result<std::vector<ThreadRow>>> TurnLog::open_threads() {
-  return readers_.read([](Connection& db) {
-    return db.all("SELECT " CHELA_THREAD_COLUMNS " FROM threads WHERE open_turn <> '' ORDER BY id", {},
-                  thread_of);
-  });
+  return readers_.read([](Connection& db) { return list_open_threads(db); });
 }
 
 Task<Result<std::optional<std::pair<std::string, std::string>>>> TurnLog::idempotent_message(Scope scope,
@@ -199,23 +176,24 @@ Task<Result<std::vector<OutboxRow>>> TurnLog::outbox_pending(std::size_t limit) 
   });
 }
 
-Task<Result<>> TurnLog::outbox_update(Scope scope, std::string id, std::string state, std::int64_t attempts) {
+Task<Result<>> TurnLog::outbox_update(Scope scope, std::string id, std::string state, std::int64_t attempts,
+                                      UnixMs now) {
   return writer_.write(
       Durability::kBarrier, 0,
-      [scope = std::move(scope), id = std::move(id), state = std::move(state),
-       attempts](Connection& db) -> Result<> {
+      [scope = std::move(scope), id = std::move(id), state = std::move(state), attempts,
+       now](Connection& db) -> Result<> {
         Result<> updated =
             db.run("UPDATE outbox SET state = ?, attempts = ? WHERE id = ? AND realm = ? AND user_id = ?",
                    {state, attempts, id, scope.realm, scope.user});
         if (!updated && updated.error().code == Code::kConflict) {
           return fail(Code::kInvalidArgument, "\"{}\" is no state of an outbox row", state);
         }
-        if (updated && db.changes() == 0) return fail(Code::kNotFound, "no outbox row {}", id);
-        return updated;
+        if (!updated) return updated;
+        if (db.changes() == 0) return fail(Code::kNotFound, "no outbox row {}", id);
+        return state == "delivered" ? prune_outbox(db, now) : Result<>{};
       });
 }
 
-#undef CHELA_THREAD_COLUMNS
 #undef CHELA_RECORD_COLUMNS
 
 }  // namespace chela::store::sqlite

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/limits.h"
+#include "store/sqlite/turn_log_threads.h"
+#include "store/sqlite/usage.h"
 
 namespace chela::store::sqlite {
 namespace {
@@ -99,6 +101,13 @@ Result<Appended> append_records(Connection& db, AppendRequest request) {
     if (claimed) claimed = expire_keys(db, request.at);
     if (!claimed) return fail(std::move(claimed.error()));
   }
+  if (request.create) {
+    const ThreadRow& row = *request.create;
+    if (row.id != request.thread || row.scope.realm != request.scope.realm ||
+        row.scope.user != request.scope.user)
+      return fail(Code::kInvalidArgument, "the thread {} cannot begin with records of another", row.id);
+    if (Result<> created = insert_thread(db, row); !created) return fail(std::move(created.error()));
+  }
   const auto count = static_cast<std::int64_t>(request.records.size());
   const Result<std::int64_t> last_seq = advance_thread(db, request);
   if (!last_seq) return fail(last_seq.error());
@@ -127,6 +136,9 @@ Result<Appended> append_records(Connection& db, AppendRequest request) {
                                            .body = std::move(record.body),
                                            .at = request.at});
     }
+  }
+  for (const UsageAdd& each : request.usage) {
+    if (Result<> added = add_usage(db, request, each); !added) return fail(std::move(added.error()));
   }
   if (request.outbox) {
     Result<> inserted = insert_outbox(db, request, *request.outbox);

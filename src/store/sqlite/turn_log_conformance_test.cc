@@ -1,6 +1,8 @@
 #include "store/turn_log_conformance.h"
 
 #include "store/sqlite/test_stores.h"
+#include "store/turn_log_delivery_conformance.h"
+#include "store/turn_log_threads_conformance.h"
 
 namespace chela::store {
 

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/check.h"
+#include "obs/log.h"
 
 namespace chela::store::sqlite {
 
@@ -14,8 +15,8 @@ using runtime::TimerId;
 
 // Shared with callbacks that are still queued on the loop when the writer goes.
 struct Writer::Core : std::enable_shared_from_this<Core> {
-  Core(EventLoop& l, std::unique_ptr<Connection> db, Runs r, WriterOptions o)
-      : loop(l), runs(r), options(o), commit(std::make_unique<GroupCommit>(std::move(db))) {}
+  Core(EventLoop& l, GroupCommit c, Runs r, WriterOptions o)
+      : loop(l), runs(r), options(o), commit(std::in_place, std::move(c)) {}
 
   EventLoop& loop;
   const Runs runs;
@@ -31,8 +32,9 @@ struct Writer::Core : std::enable_shared_from_this<Core> {
   bool closed = false;
 
   // Where the writer runs.
-  std::unique_ptr<GroupCommit> commit;
+  std::optional<GroupCommit> commit;
   int checkpoint_at = 0;  // pages in the log
+  bool checkpoint_fails = false;
 
   // Between them.
   std::mutex mutex;
@@ -43,12 +45,14 @@ struct Writer::Core : std::enable_shared_from_this<Core> {
   std::thread thread;
 
   Result<> submit(std::unique_ptr<Job> job, Durability durability);
+  void commit_soon();
   void flush();
   void finish(Jobs done, int wal_pages);
   void close();
 
   void work();
   void bound_log(int pages);
+  void checkpoint(Connection::Checkpoint kind);
 };
 
 namespace {
@@ -77,17 +81,22 @@ Result<> Writer::Core::submit(std::unique_ptr<Job> job, Durability durability) {
   // There is nothing to save by waiting in memory.
   const bool soon =
       durability == Durability::kBarrier || runs == Runs::kOnLoop || gathered.size() >= options.max_group;
-  if (soon && !flush_posted) {
-    // After what is queued on the loop now: writes of other tasks that are about to run join this group.
-    flush_posted = true;
-    loop.post([self = shared_from_this()] { self->flush(); });
-  } else if (!soon && !flush_posted && !lazy_timer) {
+  if (soon) {
+    commit_soon();
+  } else if (!flush_posted && !lazy_timer) {
     lazy_timer = loop.call_at(loop.clock().steady() + kMaxLazyDelay, [this] {
       lazy_timer.reset();
       flush();
     });
   }
   return {};
+}
+
+void Writer::Core::commit_soon() {
+  if (flush_posted || gathered.empty()) return;
+  // After what is queued on the loop now: writes of other tasks that are about to run join this group.
+  flush_posted = true;
+  loop.post([self = shared_from_this()] { self->flush(); });
 }
 
 void Writer::Core::flush() {
@@ -147,7 +156,7 @@ void Writer::Core::work() {
       Jobs group = take(queue, options.max_group);
       lock.unlock();
       Jobs done = commit->run(std::move(group));
-      const int pages = commit->db().wal_pages();
+      const int pages = commit->is_open() ? commit->db().wal_pages() : 0;
       loop.post([self = shared_from_this(), jobs = std::move(done), pages]() mutable {
         self->finish(std::move(jobs), pages);
       });
@@ -155,7 +164,7 @@ void Writer::Core::work() {
       lock.lock();
     } else if (std::exchange(checkpoint_wanted, false)) {
       lock.unlock();
-      (void)commit->db().checkpoint(Connection::Checkpoint::kPassive);
+      checkpoint(Connection::Checkpoint::kPassive);
       lock.lock();
     } else if (stopping) {
       return;
@@ -168,23 +177,36 @@ void Writer::Core::work() {
 void Writer::Core::bound_log(int pages) {
   if (pages < options.checkpoint_pages) checkpoint_at = options.checkpoint_pages;
   if (pages < checkpoint_at) return;
-  Connection& db = commit->db();
-  (void)db.checkpoint(Connection::Checkpoint::kPassive);
+  checkpoint(Connection::Checkpoint::kPassive);
   // Readers that follow each other without a gap keep the log from starting anew: wait for them.
-  if (pages >= kMaxWalFactor * options.checkpoint_pages)
-    (void)db.checkpoint(Connection::Checkpoint::kRestart);
+  if (pages >= kMaxWalFactor * options.checkpoint_pages) checkpoint(Connection::Checkpoint::kRestart);
   // Somebody who reads for long (a backup) makes this useless until it ends: not after every group then.
   checkpoint_at = pages + options.checkpoint_pages / kMaxWalFactor;
 }
 
-Writer::Writer(EventLoop& loop, std::unique_ptr<Connection> db, Runs runs, WriterOptions options)
-    : loop_(loop), core_(std::make_shared<Core>(loop, std::move(db), runs, options)) {}
+// One line when checkpoints begin to fail, not one for each: they are tried again after every few commits.
+void Writer::Core::checkpoint(Connection::Checkpoint kind) {
+  const Result<> done = commit->db().checkpoint(kind);
+  if (!done && !checkpoint_fails) {
+    log::warn("store",
+              "the write-ahead log cannot be copied back into the database; it grows until that works",
+              {{"error", done.error().text()}});
+  } else if (done && checkpoint_fails) {
+    log::info("store", "the write-ahead log is copied back into the database again");
+  }
+  checkpoint_fails = !done;
+}
+
+Writer::Writer(EventLoop& loop, GroupCommit commit, Runs runs, WriterOptions options)
+    : loop_(loop), core_(std::make_shared<Core>(loop, std::move(commit), runs, options)) {}
 
 Writer::~Writer() { core_->close(); }
 
 Result<> Writer::submit(std::unique_ptr<Job> job, Durability durability) {
   return core_->submit(std::move(job), durability);
 }
+
+void Writer::commit_soon() { core_->commit_soon(); }
 
 Connection& Writer::connection_on_loop() {
   CHELA_CHECK(core_->runs == Runs::kOnLoop, "the writer's connection belongs to its thread");

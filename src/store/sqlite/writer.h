@@ -28,7 +28,7 @@ class Writer {
  public:
   enum class Runs { kOnThread, kOnLoop };
 
-  Writer(runtime::EventLoop& loop, std::unique_ptr<Connection> db, Runs runs, WriterOptions options);
+  Writer(runtime::EventLoop& loop, GroupCommit commit, Runs runs, WriterOptions options);
   ~Writer();
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
@@ -40,6 +40,9 @@ class Writer {
 
   // For jobs that nobody waits for.
   Result<> submit(std::unique_ptr<Job> job, Durability durability);
+
+  // Lazy writes that are queued do not wait any longer.
+  void commit_soon();
 
   // Only when the writer runs on the loop: reads of a database in memory use its connection.
   Connection& connection_on_loop();

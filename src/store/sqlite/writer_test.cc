@@ -6,7 +6,9 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 
+#include "obs/log.h"
 #include "runtime/task_group.h"
 #include "store/sqlite/database.h"
 #include "store/sqlite/test_stores.h"
@@ -109,7 +111,7 @@ TEST_F(WriterTest, TheQueueIsBounded) {
   EXPECT_TRUE(done[2]);
   ASSERT_FALSE(done[3]);
   EXPECT_EQ(done[3].error().code, Code::kUnavailable);
-  EXPECT_TRUE(done[3].error().retry_after);
+  EXPECT_EQ(done[3].error().retry_after, kStoreRetryAfter);
 
   tasks.clear();
   for (int i = 10; i < 13; ++i) tasks.push_back(insert(*writer, i, Durability::kBarrier, 40));
@@ -146,12 +148,12 @@ TEST_F(WriterTest, TheLogStaysShortUnderLoadAlsoBesideALongReader) {
     std::unique_ptr<Connection> reader = Connection::open(path_, Connection::Access::kReadOnly).value();
     const Result<Snapshot> snapshot = Snapshot::begin(*reader);
     ASSERT_TRUE(reader->one("SELECT count(*) FROM t", {}, [](const Row& row) { return row.integer(0); }));
-    write_pages(40, 12);
+    write_pages(40, kMaxWalFactor * kPages / 10 + 1);  // from here on readers are waited for, a moment
     EXPECT_GT(log_pages(), 1U * kPages);
     ASSERT_TRUE(snapshot);
   }
   const auto grown = log_pages();
-  write_pages(52, 48);
+  write_pages(66, 34);
   EXPECT_LE(log_pages(), grown + 2U * kPages);
   EXPECT_EQ(rows(), 100);
 }
@@ -206,6 +208,47 @@ TEST_F(WriterTest, AFullDiskFailsTheWholeGroupAndNothingElse) {
   EXPECT_EQ(rows(), 2);
 }
 
+TEST_F(WriterTest, ALazyWriteIsCommittedAtOnceWhenSomebodyAsks) {
+  const std::unique_ptr<Writer> writer = open();
+  Task<Result<>> lazy = insert(*writer, 1, Durability::kLazy);
+  writer->commit_soon();
+  EXPECT_TRUE(block_on(loop_, std::move(lazy)));
+  EXPECT_EQ(commits_, 1);
+  writer->commit_soon();  // nothing waits
+  loop_.advance(kMaxLazyDelay);
+  EXPECT_EQ(commits_, 1);
+}
+
+TEST_F(WriterTest, CheckpointsThatFailAreToldOncePerStreak) {
+  const std::string log_file = dir_.file("writer.log");
+  ASSERT_TRUE(log::start({.file = log_file}));
+  std::unique_ptr<Writer> writer = open({.checkpoint_pages = 32});
+  char content = 'a';
+  const auto write_row = [&](int row) {
+    ++content;  // what stays the same is not written
+    ASSERT_TRUE(block_on(loop_, writer->write(Durability::kBarrier, 0, [row, content](Connection& db) {
+      return db.run("INSERT INTO t VALUES (?1, ?2) ON CONFLICT DO UPDATE SET text = ?2",
+                    {row, std::string(10 * 4096, content)});
+    })));
+  };
+  for (int row = 0; row < 60; ++row) write_row(row);
+  for (int streak = 0; streak < 2; ++streak) {
+    {
+      // The log may grow, the end of the database cannot be written.
+      const FullDisk full(std::filesystem::file_size(path_) / 3);
+      for (int row = 40; row < 52; ++row) write_row(row);
+    }
+    write_row(59);
+  }
+  writer.reset();
+  log::stop();
+  std::ifstream file(log_file);
+  int told = 0;
+  for (std::string line; std::getline(file, line);)
+    told += line.find("cannot be copied back") != std::string::npos ? 1 : 0;
+  EXPECT_EQ(told, 2);
+}
+
 TEST_F(WriterTest, ABlobWhoseCommitFailedIsThereBeforeAnyRecordThatNamesIt) {
   runtime::Pool pool(loop_, 1);
   const std::string path = dir_.file("home.db");
@@ -230,6 +273,14 @@ TEST_F(WriterTest, ABlobWhoseCommitFailedIsThereBeforeAnyRecordThatNamesIt) {
   }
   const std::unique_ptr<Database> db = Database::open(path, loop_, pool).value();
   EXPECT_EQ(block_on(loop_, db->blobs().get(ann, "h")).value(), "content");
+}
+
+TEST(WriterOptions, BeginWithTheLimits) {
+  const WriterOptions options;
+  EXPECT_EQ(options.max_queue, kMaxWriteQueue);
+  EXPECT_EQ(options.max_queue_bytes, kMaxWriteQueueBytes);
+  EXPECT_EQ(options.max_group, kMaxGroupCommit);
+  EXPECT_EQ(options.checkpoint_pages, kCheckpointPages);
 }
 
 }  // namespace

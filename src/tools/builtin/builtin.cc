@@ -2,6 +2,7 @@
 
 #include "tools/builtin/core_tools.h"
 #include "tools/builtin/file_tools.h"
+#include "tools/builtin/secret_tool.h"
 #include "tools/builtin/time_tool.h"
 
 namespace chela::tools {
@@ -15,6 +16,7 @@ Result<> add_builtin_tools(Registry& registry, const BuiltinParts& parts) {
   add(make_calculator_tool(), "core");
   add(make_json_tool(), "core");
   add(make_time_tool(parts.clock, parts.pool), "core");
+  add(make_request_secret_tool(parts.vault), "core");
   add(make_read_file_tool(parts.pool, parts.workspaces), "files");
   add(make_list_dir_tool(parts.pool, parts.workspaces), "files");
   add(make_write_file_tool(parts.pool, parts.workspaces, parts.protected_files), "files");

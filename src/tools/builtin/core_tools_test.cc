@@ -9,9 +9,10 @@ namespace {
 using CoreTools = BuiltinTest;
 
 TEST_F(CoreTools, EveryBuiltinIsThereAndDeclaresAllItsParameters) {
-  EXPECT_EQ(registry.names({"*"}), (std::vector<std::string>{"calculator", "echo", "json", "list_dir",
-                                                             "read_file", "time", "write_file"}));
-  for (const llm::ToolSpec& spec : registry.specs({"*"})) {
+  EXPECT_EQ(registry.names(scope, {"*"}),
+            (std::vector<std::string>{"calculator", "echo", "json", "list_dir", "read_file", "request_secret",
+                                      "time", "write_file"}));
+  for (const llm::ToolSpec& spec : registry.specs(scope, {"*"})) {
     EXPECT_FALSE(spec.description.empty()) << spec.name;
     EXPECT_FALSE(spec.parameters->bool_or("additionalProperties", true)) << spec.name;
   }
@@ -20,6 +21,48 @@ TEST_F(CoreTools, EveryBuiltinIsThereAndDeclaresAllItsParameters) {
 TEST_F(CoreTools, Echo) {
   EXPECT_EQ(text("echo", R"({"message": "grüße <b>"})"), "grüße <b>");
   EXPECT_TRUE(call("echo", "{}").is_error);
+}
+
+TEST_F(CoreTools, RequestSecretHasThePersonAsked) {
+  const FinishedCall asked =
+      call("request_secret", R"({"name": "github_token", "reason": "to read issues"})");
+  ASSERT_TRUE(asked.credential);
+  EXPECT_EQ(asked.credential->name, "github_token");
+  EXPECT_EQ(asked.credential->instructions, "to read issues");
+  EXPECT_NE(call("request_secret", R"({"name": "k"})").credential->instructions.find("k"), std::string::npos);
+  for (const char* name : {"", "../x", "a b", "-a"})
+    EXPECT_TRUE(call("request_secret", fmt::format(R"({{"name": "{}"}})", name)).is_error) << name;
+}
+
+TEST_F(CoreTools, RequestSecretReplacesOnlyWhatThePersonAgreedTo) {
+  const auto prepare = [this](std::string name) {
+    return runtime::block_on(loop, runner.prepare({.scope = scope, .permissions = {{"*"}}},
+                                                  {.id = "1",
+                                                   .name = "request_secret",
+                                                   .arguments = fmt::format(R"({{"name": "{}"}})", name)},
+                                                  [](std::string_view) { return true; }, {}));
+  };
+  const PreparedCall before = prepare("openai_api_key");
+  EXPECT_EQ(before.decision, PreparedCall::Decision::kRun);
+  ASSERT_TRUE(
+      runtime::block_on(loop, vault.set(scope, "openai_api_key", crypto::Secret("sk-of-the-person"))));
+
+  // "Always" does not answer it.
+  PreparedCall asked = prepare("openai_api_key");
+  EXPECT_EQ(asked.decision, PreparedCall::Decision::kAsk);
+  EXPECT_NE(asked.description.find("REPLACED"), std::string::npos);
+  EXPECT_EQ(prepare("another").decision, PreparedCall::Decision::kRun);
+  asked.decision = PreparedCall::Decision::kRun;  // the person said yes
+  const auto run = [this](PreparedCall call) {
+    return *runtime::block_on(loop, runner.execute({.scope = scope}, std::move(call), {}));
+  };
+  const FinishedCall agreed = run(asked);
+  ASSERT_TRUE(agreed.credential);
+  EXPECT_EQ(agreed.credential->replacing, Replacing::kExisting);
+  // Decided when there was none.
+  const FinishedCall late = run(before);
+  EXPECT_TRUE(late.is_error);
+  EXPECT_FALSE(late.credential);
 }
 
 TEST_F(CoreTools, Calculator) {

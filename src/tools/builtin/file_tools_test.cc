@@ -148,9 +148,9 @@ TEST_F(FileTools, WritesWithParentsAndAsks) {
                   .is_error);
   EXPECT_FALSE(fs::exists(root() + "/big"));
   const PreparedCall prepared = runtime::block_on(
-      loop,
-      runner.prepare({}, {.id = "1", .name = "write_file", .arguments = R"({"path": "a", "content": "b"})"},
-                     nullptr, {}));
+      loop, runner.prepare({.permissions = {{"*"}}},
+                           {.id = "1", .name = "write_file", .arguments = R"({"path": "a", "content": "b"})"},
+                           nullptr, {}));
   EXPECT_EQ(prepared.decision, PreparedCall::Decision::kAsk);
 }
 
@@ -181,6 +181,11 @@ TEST_F(FileTools, ListsDirectoriesFirst) {
   EXPECT_EQ(text("list_dir", R"({"path": "a", "recursive": true, "max_depth": 99})"),
             "c/\nc/deep.txt (1 bytes)");
   EXPECT_TRUE(call("list_dir", R"({"path": "b.txt"})").is_error);
+  std::string nested = root() + "/nested";
+  for (int i = 0; i < kMaxDirDepth + 3; ++i) nested += "/d";
+  fs::create_directories(nested);
+  const std::string tree = text("list_dir", R"({"path": "nested", "recursive": true, "max_depth": 99})");
+  EXPECT_EQ(std::count(tree.begin(), tree.end(), 'd'), kMaxDirDepth * (kMaxDirDepth + 1) / 2) << tree;
 }
 
 TEST_F(FileTools, EntriesAreLimitedAlsoAcrossDirectories) {
@@ -202,15 +207,14 @@ TEST_F(FileTools, StopEndsTheWork) {
   put("a.txt", "one");
   std::stop_source stop;
   stop.request_stop();
-  Tool* tool = registry.find("read_file");
+  const ToolPtr tool = registry.find(scope, "read_file");
   const Result<ToolResult> result = runtime::block_on(
       loop, tool->call({.scope = scope, .stop = stop.get_token()}, json::Value::object({{"path", "a.txt"}})));
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Code::kCancelled);
   EXPECT_EQ(
-      runtime::block_on(
-          loop,
-          registry.find("list_dir")->call({.scope = scope, .stop = stop.get_token()}, json::Value::object()))
+      runtime::block_on(loop, registry.find(scope, "list_dir")
+                                  ->call({.scope = scope, .stop = stop.get_token()}, json::Value::object()))
           .error()
           .code,
       Code::kCancelled);

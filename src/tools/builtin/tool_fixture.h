@@ -4,6 +4,7 @@
 
 #include "hooks/hooks.h"
 #include "runtime/asio_loop.h"
+#include "security/file_vault.h"
 #include "testing/manual_loop.h"
 #include "testing/test_dir.h"
 #include "tools/builtin/builtin.h"
@@ -14,11 +15,11 @@ namespace chela::tools {
 // The built-in tools over a temporary workspace, called through the pipeline as a model calls them.
 class BuiltinTest : public ::testing::Test {
  protected:
-  BuiltinTest() { EXPECT_TRUE(add_builtin_tools(registry, {clock, pool, workspaces, {"SOUL.md"}})); }
+  BuiltinTest() { EXPECT_TRUE(add_builtin_tools(registry, {clock, pool, workspaces, {"SOUL.md"}, vault})); }
   ~BuiltinTest() override { runtime::block_on(loop, runner.close()); }
 
   FinishedCall call(std::string name, std::string arguments, std::stop_token stop = {}) {
-    const CallSite site{.scope = scope};
+    const CallSite site{.scope = scope, .permissions = {{"*"}}};
     PreparedCall prepared = runtime::block_on(
         loop, runner.prepare(site, {.id = "1", .name = std::move(name), .arguments = std::move(arguments)},
                              nullptr, {}));
@@ -42,6 +43,7 @@ class BuiltinTest : public ::testing::Test {
   Workspaces workspaces{dir.path() + "/workspace"};
   hooks::Chain chain{loop};
   Registry registry;
+  security::FileVault vault{dir.path(), std::string(kMinMasterKeyBytes, 'k'), pool, clock};
   Runner runner{loop, registry, chain, {.timeout = 60s, .max_result_bytes = 100'000}};
 };
 

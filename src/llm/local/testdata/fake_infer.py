@@ -42,7 +42,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def do_GET(self):
-        self.answer({"status": "ok", "data": [{"id": "local/small"}]})
+        self.answer({"status": "ok", "data": [{"id": "local/minilm"}, {"id": "local/small"}]})
 
     def do_POST(self):
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cstddef>
+
+// Limits of the program alone.
+namespace chela::app {
+
+// Of one line of `chela inspect`: the largest answer of a model, every byte of it escaped, with its tools.
+inline constexpr size_t kMaxInspectLineBytes = 64 * 1024 * 1024;
+// Read at once.
+inline constexpr size_t kInspectReadBytes = 256 * 1024;
+
+}  // namespace chela::app

@@ -1,0 +1,42 @@
+#include "bus/bridge/connection.h"
+
+#include "bus/limits.h"
+#include "net/websocket_client.h"
+#include "runtime/asio_loop.h"
+
+namespace chela::bus::bridge {
+
+Peer read_peer(ConfigReader& reader, std::string_view key) {
+  Peer peer{.url = {}, .token = reader.text("token")};
+  const std::string text = reader.text(key);
+  if (text.empty()) {
+    reader.refuse(key, "must be the address of another engine, ws://HOST:PORT");
+    return peer;
+  }
+  Result<net::Url> url = net::parse_websocket_url(text);
+  if (url) {
+    peer.url = std::move(*url);
+  } else {
+    reader.refuse(key, url.error().message);
+  }
+  if (!net::valid_field(net::FieldPart::kValue, peer.token))
+    reader.refuse("token", "must be one line of printable characters");
+  return peer;
+}
+
+std::unique_ptr<Remote> make_remote(ModuleParts& parts, const Peer& peer, Remote::Options options) {
+  net::Headers headers;
+  if (!peer.token.empty()) headers.add("Authorization", "Bearer " + peer.token);
+  options.where = peer.url.host_port();
+  const auto connect = [&parts, url = peer.url, headers](std::stop_token stop) {
+    net::WebSocketOptions socket;
+    socket.max_message_bytes = kMaxFrameBytes;
+    return net::connect_websocket(
+        parts.loop, parts.pool,
+        {.url = url, .headers = headers, .options = socket, .max_unsent = kMaxUnsentBytes}, std::move(stop));
+  };
+  return std::make_unique<Remote>(Remote::Parts{.loop = parts.loop, .ids = parts.ids, .connect = connect},
+                                  std::move(options));
+}
+
+}  // namespace chela::bus::bridge

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/time.h"
+#include "bus/wire.h"
+#include "bus/worker.h"
+#include "runtime/completion.h"
+
+namespace chela::bus {
+
+// How an unanswered call ends for a caller inside the engine: the result's JSON ("" = none), or an error.
+using CallEnd = Result<std::string>;
+
+// What another worker must be told, should the one that a call went to not provide the function any more. Kept where there is another.
+struct SpareCall {
+  std::string data;      // JSON
+  std::string metadata;  // JSON, or ""
+  Viewer viewer;         // whose call it is
+  std::string caller_worker;
+  int passed_on = 0;
+};
+
+// An invocation that a worker was sent and has not answered.
+struct PendingCall {
+  WorkerPtr callee;
+  std::string function_id;
+  SteadyTime deadline;
+  // Who waits: a worker with its own id for the call (without one it is only counted), a task of the engine, or (a void call, a caller that has gone) nobody.
+  WorkerPtr caller = {};
+  std::string caller_id = {};
+  std::optional<runtime::Completion<CallEnd>> waiter = std::nullopt;
+  // What the callee is lent for it, when it is another user's call than the callee's own.
+  std::shared_ptr<const Rights> lent = {};
+  // The caller's trace context as it came, for an answer that brings none.
+  std::string traceparent = {};
+  std::string baggage = {};
+  std::uint64_t watched = 0;  // the observer's number of it
+  std::unique_ptr<SpareCall> spare = {};
+
+  size_t spare_bytes() const { return spare ? spare->data.size() + spare->metadata.size() : 0; }
+};
+
+// Why a call cannot be made.
+WireError no_such_function(std::string_view id);
+WireError no_free_worker(std::string_view id);
+
+// The unanswered calls. The callee is told an id of ours, so that two callers' ids cannot meet. Keeps the workers' counts of open
+// calls. Loop thread only.
+class Calls {
+ public:
+  // Records a call; gives its id for the callee.
+  std::string add(PendingCall call);
+  // The call that this worker answers; nothing when there is none, or another worker has it.
+  std::optional<PendingCall> take(std::string_view id, const Worker& callee);
+  // All calls that the worker serves. Those it made go on without a caller: their callees are still at work.
+  std::vector<PendingCall> take_of(const WorkerPtr& worker);
+  std::vector<PendingCall> take_expired(SteadyTime now);
+  size_t size() const { return open_.size(); }
+  size_t spare_bytes() const { return spare_bytes_; }
+
+ private:
+  using Open = std::unordered_map<std::uint64_t, PendingCall>;
+  PendingCall remove(Open::iterator at);
+
+  Open open_;
+  size_t spare_bytes_ = 0;
+  std::uint64_t last_ = 0;
+};
+
+}  // namespace chela::bus

@@ -1,0 +1,6 @@
+CREATE TABLE records (
+  space BLOB NOT NULL,
+  key BLOB NOT NULL,
+  value BLOB NOT NULL,
+  PRIMARY KEY (space, key)
+) STRICT, WITHOUT ROWID;

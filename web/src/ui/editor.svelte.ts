@@ -1,0 +1,2 @@
+// Which turn's message is being edited.
+export const editor = $state({ turn: '' });
