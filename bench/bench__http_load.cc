@@ -2,9 +2,6 @@
 // Usage: bench__http_load --port N --path P --concurrency C --seconds S [--token T] [--body TEXT]
 // Only to 127.0.0.1. An answer other than 200 ends the run with an error.
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,22 +13,11 @@
 #include <thread>
 
 #include "base/strings.h"
+#include "bench/arguments.h"
 #include "bench/statistics.h"
 
 namespace chela::bench {
 namespace {
-
-int connect_to(int port) {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const int one = 1;
-  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-  if (::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return -1;
-  return fd;
-}
 
 // Reads one answer with a Content-Length; gives its status, 0 when the connection ended.
 int read_answer(int fd, std::string& buffer) {

@@ -4,18 +4,14 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <filesystem>
 
-#include "agent/make_engine.h"
+#include "bench/arguments.h"
 #include "bench/disk.h"
 #include "bench/statistics.h"
-#include "hooks/hooks.h"
-#include "obs/metrics.h"
 #include "runtime/asio_loop.h"
 #include "runtime/pool.h"
 #include "runtime/task_group.h"
-#include "store/sqlite/database.h"
+#include "testing/engine_parts.h"
 
 namespace chela::bench {
 namespace {
@@ -35,16 +31,6 @@ class InstantModel final : public llm::Provider {
   }
 };
 
-class NoKnowledge final : public agent::Knowledge {
- public:
-  Task<std::vector<std::pair<std::string, std::string>>> identity(Scope) override {
-    co_return std::vector<std::pair<std::string, std::string>>();
-  }
-  Task<std::vector<std::string>> recall(Scope, std::string, size_t) override {
-    co_return std::vector<std::string>();
-  }
-};
-
 // An engine on a database file, or in memory.
 class Setup {
  public:
@@ -55,27 +41,8 @@ class Setup {
       std::fprintf(stderr, "bench_turn: %s\n", opened.error().message.c_str());
       std::exit(1);
     }
-    database_ = std::move(*opened);
-    engine_ =
-        agent::make_engine({.loop = loop_,
-                            .ids = ids_,
-                            .log = database_->turn_log(),
-                            .blobs = database_->blobs(),
-                            .settings_store = database_->settings(),
-                            .tools = registry_,
-                            .tool_runner = runner_,
-                            .hooks = hooks_,
-                            .metrics = metrics_,
-                            .knowledge = knowledge_,
-                            .choose_model = [this](const agent::AgentSpec&) -> Result<agent::ModelChoice> {
-                              return agent::ModelChoice{&model_, "instant", 100'000};
-                            }});
-  }
-  ~Setup() {
-    runtime::block_on(loop_, engine_->stop());
-    engine_.reset();
-    runtime::block_on(loop_, runner_.close());
-    runtime::block_on(loop_, hooks_.close());
+    parts_ = std::make_unique<testing::EngineParts>(loop_, std::move(*opened), model_);
+    parts_->start();
   }
 
   // `clients` clients, each with threads of its own of at most 20 turns, until `seconds` or `turns` are reached. Gives the latencies.
@@ -95,17 +62,17 @@ class Setup {
     const Scope scope{"default", fmt::format("user{}", number), ""};
     for (long i = 0; std::chrono::steady_clock::now() < self.end_ && self.left_-- > 0; ++i) {
       const auto start = std::chrono::steady_clock::now();
-      const auto accepted =
-          co_await self.engine_->send({.scope = scope,
-                                       .channel = "bench",
-                                       .thread_id = {},
-                                       .external_thread = fmt::format("thread{}-{}", self.run_, i / 20),
-                                       .content = "Tell me that all is right."});
+      const auto accepted = co_await self.parts_->engine().send(
+          {.scope = scope,
+           .channel = "bench",
+           .thread_id = {},
+           .external_thread = fmt::format("thread{}-{}", self.run_, i / 20),
+           .content = "Tell me that all is right."});
       if (!accepted) {
         std::fprintf(stderr, "bench_turn: %s\n", accepted.error().message.c_str());
         std::exit(1);
       }
-      const auto outcome = co_await self.engine_->wait(scope, accepted->turn_id, {});
+      const auto outcome = co_await self.parts_->engine().wait(scope, accepted->turn_id, {});
       if (!outcome || outcome->state != agent::TurnState::kCompleted) {
         std::fprintf(stderr, "bench_turn: a turn did not complete\n");
         std::exit(1);
@@ -118,15 +85,8 @@ class Setup {
 
   runtime::AsioLoop loop_;
   runtime::Pool pool_{loop_, 4};
-  runtime::RandomIdSource ids_{loop_.clock()};
-  std::unique_ptr<store::sqlite::Database> database_;
-  tools::Registry registry_;
-  hooks::Chain hooks_{loop_};
-  tools::Runner runner_{loop_, registry_, hooks_, {.timeout = 60s, .max_result_bytes = 10'000}};
-  obs::Metrics metrics_;
-  NoKnowledge knowledge_;
   InstantModel model_;
-  std::unique_ptr<agent::Engine> engine_;
+  std::unique_ptr<testing::EngineParts> parts_;
   std::vector<double> latencies_;
   std::chrono::steady_clock::time_point end_;
   long left_ = 0;
@@ -173,22 +133,6 @@ int run(double seconds, long turns, const std::string& folder) {
 }  // namespace chela::bench
 
 int main(int argc, char** argv) {
-  double seconds = 3;
-  long turns = 10'000;
-  std::string folder;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (std::strcmp(argv[i], "--seconds") == 0) seconds = std::atof(argv[i + 1]);
-    if (std::strcmp(argv[i], "--turns") == 0) turns = std::atol(argv[i + 1]);
-    if (std::strcmp(argv[i], "--dir") == 0) folder = argv[i + 1];
-  }
-  std::string made;
-  if (folder.empty()) {
-    // Not /tmp: it may be memory, and the point is the disk.
-    char name[] = "chela-bench-XXXXXX";
-    if (mkdtemp(name) == nullptr) return 1;
-    folder = made = std::filesystem::absolute(name).string();
-  }
-  const int code = chela::bench::run(seconds, turns, folder);
-  if (!made.empty()) std::filesystem::remove_all(made);
-  return code;
+  const chela::bench::Arguments arguments(argc, argv);
+  return chela::bench::run(arguments.seconds, arguments.turns, arguments.folder);
 }
