@@ -1,5 +1,8 @@
 """Who may come in: tokens of every wrong kind, pages of other origins, names that lead to this machine."""
 
+import itertools
+
+import httpx
 import pytest
 
 PROTECTED = [("GET", "/api/chat/history"), ("POST", "/api/chat/send"), ("GET", "/api/chat/events"), ("GET", "/metrics"), ("GET", "/openapi.json"),
@@ -14,15 +17,24 @@ def wrong_tokens(engine):
             f"{prefix}_{'0' * 16}_{secret}", f"{prefix}_{id}_{secret[::-1]}", f"{prefix}_{id}_{'a' * 8000}", f"{prefix}_' OR '1'='1_{secret}", "chela_%_%"]
 
 
+numbers = itertools.count(2)
+
+
+@pytest.fixture
+def stranger(engine):
+    """A client without a token, from an address of its own: one that shows too many wrong ones has to wait."""
+    with engine.client(token="", transport=httpx.HTTPTransport(local_address=f"127.0.1.{next(numbers)}")) as client:
+        yield client
+
+
 @pytest.mark.parametrize("method, path", PROTECTED)
-def test_wrong_tokens_open_nothing(engine, model, method, path):
-    with engine.client(token="") as client:
-        assert client.request(method, path, json={} if method == "POST" else None).status_code == 401
-        for token in wrong_tokens(engine):
-            answer = client.request(method, path, headers={"Authorization": f"Bearer {token}"}, json={} if method == "POST" else None)
-            assert answer.status_code == 401, f"{token!r}: {answer.status_code}"
-            assert answer.headers["www-authenticate"] == "Bearer"
-            assert answer.json()["error"]["message"] and (len(token) < 20 or token not in answer.text)
+def test_wrong_tokens_open_nothing(engine, stranger, model, method, path):
+    assert stranger.request(method, path, json={} if method == "POST" else None).status_code == 401
+    for token in wrong_tokens(engine):
+        answer = stranger.request(method, path, headers={"Authorization": f"Bearer {token}"}, json={} if method == "POST" else None)
+        assert answer.status_code == 401, f"{token!r}: {answer.status_code}"
+        assert answer.headers["www-authenticate"] == "Bearer"
+        assert answer.json()["error"]["message"] and (len(token) < 20 or token not in answer.text)
     assert model.requests() == []
 
 

@@ -5,12 +5,13 @@ import json
 import pytest
 
 from support import Engine, wait_until
+from support.limits import limit
 from support.raw import Raw, exchange
 
 HOST = b"Host: 127.0.0.1\r\n"
-BODY = 1024 * 1024
-V1_BODY = 10 * BODY
-HEADERS = 32 * 1024
+BODY = limit("kMaxBodyBytes")
+V1_BODY = limit("kMaxV1BodyBytes")
+HEADERS = limit("kMaxHeaderBytes")
 
 
 def error_of(responses):
@@ -27,7 +28,7 @@ def authorised(engine, path, length):
 @pytest.mark.parametrize("request_", [
     b"GET /healthz HTTP/1.1\r\n" + HOST + b"X-Big: " + b"a" * HEADERS + b"\r\n\r\n",
     b"GET /" + b"a" * HEADERS + b" HTTP/1.1\r\n" + HOST + b"\r\n",
-    b"GET /healthz HTTP/1.1\r\n" + HOST + b"".join(b"X-%d: 1\r\n" % n for n in range(300)) + b"\r\n",
+    b"GET /healthz HTTP/1.1\r\n" + HOST + b"".join(b"X-%d: 1\r\n" % n for n in range(limit("kMaxHeaderFields") + 1)) + b"\r\n",
     b"GET /healthz HTTP/1.1\r\n" + HOST + b"X-Endless: " + b"a" * (10 * HEADERS)])
 def test_a_head_that_is_too_large(engine, request_):
     status, _ = error_of(exchange(engine, request_))
@@ -39,19 +40,19 @@ def test_a_head_that_just_fits(engine):
     assert exchange(engine, request)[0][0] == 200
 
 
-@pytest.mark.parametrize("path, limit", [(b"/api/memory/write", BODY), (b"/v1/chat/completions", V1_BODY)])
-def test_an_announced_body_that_is_too_large_is_refused_unread(engine, path, limit):
+@pytest.mark.parametrize("path, most", [(b"/api/memory/write", BODY), (b"/v1/chat/completions", V1_BODY)])
+def test_an_announced_body_that_is_too_large_is_refused_unread(engine, path, most):
     with Raw(engine) as raw:
-        raw.send(authorised(engine, path, b"Content-Length: %d" % (limit + 1)))
+        raw.send(authorised(engine, path, b"Content-Length: %d" % (most + 1)))
         status, _, body = raw.response()
     assert status == 413 and json.loads(body)["error"]["message"]
 
 
-@pytest.mark.parametrize("path, limit", [(b"/api/memory/write", BODY), (b"/v1/chat/completions", V1_BODY)])
-def test_chunks_without_end_are_cut_off(engine, path, limit):
+@pytest.mark.parametrize("path, most", [(b"/api/memory/write", BODY), (b"/v1/chat/completions", V1_BODY)])
+def test_chunks_without_end_are_cut_off(engine, path, most):
     with Raw(engine) as raw:
         raw.send(authorised(engine, path, b"Transfer-Encoding: chunked"))
-        for _ in range(limit // 65536 + 2):
+        for _ in range(most // 65536 + 2):
             raw.send(b"10000\r\n" + b"a" * 65536 + b"\r\n")
         assert raw.response()[0] == 413
 

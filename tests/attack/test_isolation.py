@@ -5,7 +5,7 @@ import pytest
 from support import Chat, Engine
 from support.scripts import call, tools_then
 
-ALL = ["chat:*", "memory:*", "admin", "system:read"]
+ALL = ["chat:*", "memory:*", "tools:*", "admin", "system:read"]
 
 
 @pytest.fixture(scope="module")

@@ -67,6 +67,24 @@ def test_a_plain_conversation_goes_on_in_one_thread(engine, client, model):
     assert [turn["user_input"] for turn in turns] == ["my name is Ada", "what is my name?", "thanks"]
 
 
+def test_two_that_continue_one_conversation_at_once_get_a_thread_each(client, model):
+    from concurrent.futures import ThreadPoolExecutor
+
+    messages = [user("one conversation")]
+    answer = chat(client, *messages)
+    messages += [{"role": "assistant", "content": answer.choices[0].message.content}, user("and now?")]
+    model.set_script({"default": {"text": "this", "first_delay_ms": 300}})
+
+    def go_on(_):
+        return client.chat.completions.with_raw_response.create(model="chela", messages=messages)
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(go_on, range(4)))
+    assert len({each.headers["x-chela-thread"] for each in answers}) == 4
+    assert [each.parse().choices[0].message.content for each in answers] == ["this"] * 4
+    for body in model.bodies()[-4:]:
+        assert [each["role"] for each in body["messages"]] == ["system", "user", "assistant", "user"]
+
+
 def test_an_unknown_history_begins_a_thread_of_its_own(client, model):
     chat(client, user("what is the code?"), {"role": "assistant", "content": "It is 1234."}, user("say it again"))
     sent = model.bodies()[-1]["messages"]
@@ -117,10 +135,20 @@ def test_the_model_itself_streams(client):
     assert chunks[-1].usage.total_tokens > 0
 
 
+def test_a_model_is_found_with_its_slash_as_it_is_or_escaped(engine):
+    for path in ("/v1/models/chela/default", "/v1/models/chela%2Fdefault"):
+        assert engine.api.get(path).json()["id"] == "chela/default"
+    missing = engine.api.get("/v1/models/no/such/model")
+    assert missing.status_code == 404 and missing.json()["error"]["code"] == "model_not_found"
+    parameters = engine.api.get("/openapi.json").json()["paths"]["/v1/models/{id}"]["get"]["parameters"]
+    assert [(each["name"], each["in"], each["description"]) for each in parameters] == [("id", "path", "may hold slashes")]
+
+
 def test_models_are_listed(client):
     names = [each.id for each in client.models.list()]
     assert names[:2] == ["chela", "chela/default"] and "scripted" in names
     assert client.models.retrieve("chela").owned_by == "chela"
+    assert client.models.retrieve("chela/default").id == "chela/default"
     with pytest.raises(openai.NotFoundError):
         client.models.retrieve("nonsense")
 

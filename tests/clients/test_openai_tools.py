@@ -48,6 +48,25 @@ def test_a_tool_round_trip(client, model):
     assert [each["role"] for each in model.bodies()[-1]["messages"]] == ["system", "user", "assistant", "tool", "assistant", "user"]
 
 
+def test_results_and_a_message_in_one_request(engine, client, model):
+    model.set_script({"rules": [{"when": {"last_contains": "quick"}, "reply": {"text": "Rain."}},
+                                {"when": {"last_role": "user"}, "reply": {"tool_calls": [call("weather", id="m1", city="Rome")]}}]})
+    messages = [{"role": "user", "content": "weather?"}]
+    answer = ask(client, messages, tools=[WEATHER]).choices[0]
+    messages += [taken(answer.message), result("m1", "rain"), {"role": "user", "content": "be quick"}]
+    raw = client.chat.completions.with_raw_response.create(model="chela", messages=messages, tools=[WEATHER])
+    final = raw.parse().choices[0]
+    assert final.message.content == "Rain."
+    assert [each["role"] for each in model.bodies()[-1]["messages"]] == ["system", "user", "assistant", "tool", "user"]
+
+    # The conversation, this message in it, goes on in the same thread.
+    messages += [taken(final.message), {"role": "user", "content": "Thank you"}]
+    model.set_script({})
+    again = client.chat.completions.with_raw_response.create(model="chela", messages=messages)
+    assert again.headers["x-chela-thread"] == raw.headers["x-chela-thread"]
+    assert len(engine.api.get("/api/chat/history", params={"thread_id": raw.headers["x-chela-thread"]}).json()["turns"]) == 2
+
+
 def test_a_tool_round_trip_in_a_stream(client, model):
     model.set_script(tools_then("It rains.", call("weather", id="w2", city="Oslo")))
     messages = [{"role": "user", "content": "weather of Oslo?"}]

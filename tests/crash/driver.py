@@ -3,8 +3,10 @@
 import time
 
 import httpx
+import pytest
 
 from support import Engine, wait_until
+from support.process import BUILD
 
 PATIENCE = 60
 
@@ -19,11 +21,21 @@ SCRIPT = {
          "reply": {"text": "Now the file.", "tool_calls": [
              {"id": "file", "name": "write_file", "arguments": {"path": "out.txt", "content": "written"}},
              {"id": "two", "name": "echo", "arguments": {"message": "batch-two"}}]}},
+        {"when": {"last_role": "user", "last_user_contains": "[secret]"},
+         "reply": {"tool_calls": [{"id": "ask", "name": "request_secret", "arguments": {"name": "some_key"}}]}},
         {"when": {"last_user_contains": "[fail]"}, "reply": {"status": 401, "error": {"message": "no"}}},
         {"when": {"last_user_contains": "[long]"}, "reply": {"text": "long " * 400}},
     ],
     "default": {"text": "all done"},
 }
+
+
+def has_crash_points():
+    cache = BUILD / "CMakeCache.txt"
+    return cache.is_file() and "CHELA_CRASH_POINTS:BOOL=ON" in cache.read_text()
+
+
+needs_crash_points = pytest.mark.skipif(not has_crash_points(), reason="this build has no crash points; use ./dev check crash")
 
 
 class Client:

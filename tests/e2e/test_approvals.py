@@ -54,6 +54,20 @@ def test_approve_runs_the_call(engine, chat, model, workspace):
     assert "pending_approval" not in chat.history()
 
 
+def test_nobody_approves_what_they_may_not_do(engine, chat, model, workspace):
+    request = ask_for(chat, model, "theirs.txt")["request_id"]
+    token = engine.api.post("/api/tokens", json={"permissions": ["chat:*", "tools:core"]}).json()["token"]
+    with engine.client(token=token) as client:
+        for action in ("approve", "always"):
+            refused = client.post("/api/chat/approval", json={"request_id": request, "action": action})
+            assert refused.status_code == 403 and "tools:files" in refused.json()["error"]["message"]
+        assert client.post("/api/chat/send", json={"content": "yes", "thread_id": chat.thread}).status_code == 403
+        assert chat.history()["pending_approval"]["request_id"] == request
+        assert client.post("/api/chat/approval", json={"request_id": request, "action": "deny"}).status_code == 202
+    assert chat.wait_for_state("completed")["response"] == "all done"
+    assert not (workspace / "theirs.txt").exists()
+
+
 def test_deny_tells_the_model_once(chat, model, workspace):
     request = ask_for(chat, model, "no.txt")["request_id"]
     assert chat.decide(request, "deny").status_code == 202

@@ -3,6 +3,7 @@
 import pytest
 
 from support import wait_until
+from support.limits import limit
 from support.scripts import HANG
 
 
@@ -28,13 +29,13 @@ def test_the_queue_has_an_end(chat, model):
     model.set_script({"rules": [{"when": {"last_user_contains": "hang"}, "reply": HANG}]})
     chat.send("hang please")
     statuses = []
-    for n in range(40):
+    for n in range(limit("kMaxQueuedTurns") + 1):
         answer = chat.api.post("/api/chat/send", json={"content": f"message {n}", "thread_id": chat.thread})
         statuses.append(answer.status_code)
         if answer.status_code != 202:
             break
-    assert statuses[-1] == 429 and statuses.count(202) == 32
+    assert statuses[-1] == 429 and statuses.count(202) == limit("kMaxQueuedTurns")
     chat.interrupt()
     chat.wait_for_state("completed")
     # What was accepted is answered, all of it.
-    wait_until(lambda: [turn["state"] for turn in chat.turns()].count("completed") == 32, "the queue is worked off")
+    wait_until(lambda: [turn["state"] for turn in chat.turns()].count("completed") == limit("kMaxQueuedTurns"), "the queue is worked off")

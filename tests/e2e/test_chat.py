@@ -27,6 +27,17 @@ def test_a_message_is_accepted_and_answered(chat):
     assert turn["started_at"].endswith("Z") and turn["completed_at"] >= turn["started_at"]
 
 
+def test_first_messages_at_once_come_to_one_thread(own_engine):
+    own_engine.start()
+
+    def send(n):
+        return own_engine.api.post("/api/chat/send", json={"content": f"message {n}"})
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(send, range(8)))
+    assert {answer.status_code for answer in answers} == {202}
+    assert len({answer.json()["thread_id"] for answer in answers}) == 1
+
+
 def test_the_model_sees_the_whole_thread(chat, model):
     chat.say("first")
     chat.say("second")

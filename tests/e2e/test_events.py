@@ -7,6 +7,7 @@ import pytest
 
 from support import Chat, wait_until
 from support.scripts import HANG, call, slow, tools_then
+from support.sse import text_of
 
 
 @pytest.fixture(scope="module")
@@ -16,17 +17,6 @@ def engine_env():
 
 def types(events):
     return [each.type for each in events]
-
-
-def text_of(events):
-    """What a client shows at the end: chunks in order, replaced where the stream says so."""
-    text = ""
-    for each in events:
-        if each.type == "stream_reset":
-            text = each.data["text"]
-        elif each.type == "stream_chunk":
-            text += each.data["content"]
-    return text
 
 
 def test_a_plain_turn(engine, chat):

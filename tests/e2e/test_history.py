@@ -108,3 +108,16 @@ def test_history_is_the_same_after_a_restart(own_engine, model):
     own_engine.start()
     assert chat.history() == before
     assert chat.api.post(f"/api/threads/{chat.thread}/replay", json={}).json()["differences"] == []
+
+
+def test_steps_are_in_the_order_they_came_about(engine, chat, model):
+    model.set_script({"rules": [{"when": {"last_role": "tool"}, "reply": {"text": "It is 4."}},
+                                {"when": {"last_role": "user"}, "reply": {"text": "Let me see.", "tool_calls": [
+                                    {"id": "sum", "name": "calculator", "arguments": {"expression": "2+2"}}]}}]})
+    chat.say("sum")
+    history = chat.history()
+    assert history["turns"][-1]["steps"] == [{"text": "Let me see."}, {"call": "sum"}]
+    assert history["turns"][-1]["response"] == "It is 4."
+    with engine.events(last_event_id=history["last_event_id"]) as events:
+        chat.say("more")
+        assert events.next().type == "turn_started"

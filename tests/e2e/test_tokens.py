@@ -1,6 +1,11 @@
 """Tokens: what they may do, until when, and for whom."""
 
+import json
+
 import pytest
+from support.waiting import DEADLINE
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
 
 from support import wait_until
 
@@ -47,7 +52,6 @@ def test_a_token_works_and_is_listed_without_its_secret(engine, with_token):
     (["chat:*", "memory:*"], "GET", "/openapi.json", None, 403),
     (["chat:*"], "POST", "/api/tokens", {}, 403),
     (["chat:*"], "GET", "/api/tokens", None, 403),
-    (["chat"], "GET", "/api/chat/history", None, 403),
     (["*"], "GET", "/metrics", None, 200)])
 def test_a_token_may_do_what_it_says(with_token, model, permissions, method, path, body, status):
     answer = with_token(*permissions).request(method, path, json=body)
@@ -100,6 +104,14 @@ def test_tokens_that_make_no_sense_are_refused(engine, body):
     assert engine.api.post("/api/tokens", json=body).status_code == 422
 
 
+@pytest.mark.parametrize("permission", ["nonsense", "chat", "chat:reed", "tools:cor"])
+def test_a_permission_that_there_is_none_of_is_refused_with_the_known_ones(engine, permission):
+    answer = engine.api.post("/api/tokens", json={"permissions": ["chat:read", permission]})
+    assert answer.status_code == 400
+    message = answer.json()["error"]["message"]
+    assert f"'{permission}'" in message and "chat:write" in message and "tools:files" in message
+
+
 @pytest.mark.parametrize("expires_in", ["soon", "-1h", "0s"])
 def test_an_end_that_is_none_is_refused(engine, expires_in):
     assert engine.api.post("/api/tokens", json={"expires_in": expires_in}).status_code == 400
@@ -120,3 +132,22 @@ def test_the_environments_token_wins_and_makes_no_file(own_engine):
     own_engine.start()
     assert own_engine.api.get("/api/chat/threads").status_code == 200
     assert not (own_engine.home / "gateway.token").exists()
+
+
+def test_what_is_open_ends_with_its_token(engine):
+    """Events, the chat socket and the bus: revoking the token closes each, and says why."""
+    made = engine.api.post("/api/tokens", json={"label": "brief", "permissions": ["chat:*", "bus:*", "memory:*"]}).json()["token"]
+    bus = f"ws://127.0.0.1:{engine.engine_file()['ports']['bus']}/?token={made}"
+    socket = f"ws://127.0.0.1:{engine.engine_file()['ports']['gateway']}/api/chat/ws"
+    bearer = {"Authorization": f"Bearer {made}"}
+    with engine.client(made) as client, connect(bus) as worker, connect(socket, additional_headers=bearer) as chat, \
+            client.stream("GET", "/api/chat/events") as events:
+        assert events.status_code == 200
+        assert json.loads(worker.recv(timeout=DEADLINE))["type"] == "workerregistered"
+        assert engine.api.delete(f"/api/tokens/{made.split('_')[1]}").is_success
+        assert "unauthenticated" in "".join(events.iter_text())
+        for each in (worker, chat):
+            with pytest.raises(ConnectionClosed) as closed:
+                while True:
+                    each.recv(timeout=DEADLINE)
+            assert closed.value.rcvd.code == 1008 and "revoked" in closed.value.rcvd.reason

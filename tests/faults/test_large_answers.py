@@ -2,7 +2,7 @@
 
 import pytest
 
-MAX_ANSWER_BYTES = 8 * 1024 * 1024
+from support.limits import limit
 
 
 @pytest.fixture(scope="module")
@@ -12,7 +12,7 @@ def engine_env():
 
 @pytest.mark.parametrize("model_id", ["chela", "scripted"])
 def test_an_answer_without_end_is_ended(engine, model, model_id):
-    model.set_script({"default": {"text": "x" * (MAX_ANSWER_BYTES + 1), "chunk_bytes": 65536}})
+    model.set_script({"default": {"text": "x" * (limit("kMaxModelAnswerBytes") + 1), "chunk_bytes": 65536}})
     answer = engine.api.post("/v1/chat/completions", json={"model": model_id, "messages": [{"role": "user", "content": "hi"}]})
     assert answer.status_code == 502 and answer.json()["error"]["code"] == "upstream"
 

@@ -31,7 +31,8 @@ class Engine:
         self.home = Path(home)
         self.home.mkdir(parents=True, exist_ok=True)
         self.program = Path(build or BUILD) / "bin" / "chela"
-        self.env = {"HOME": self.home, "CHELA_HOME": self.home, "CHELA_GATEWAY_PORT": "0"}
+        self.env = {"HOME": self.home, "CHELA_HOME": self.home, "CHELA_GATEWAY_PORT": "0",
+                    "CHELA_BUS_PORT": "0", "CHELA_BUS_HTTP_PORT": "0", "CHELA_BUS_STREAM_PORT": "0"}
         if model_port is not None:
             self.env.update(LLM_BACKEND="openai_compatible", LLM_MODEL=MODEL, LLM_API_KEY=API_KEY,
                             LLM_BASE_URL=f"http://127.0.0.1:{model_port}/v1")

@@ -25,11 +25,11 @@ def clean_environment(**more):
 class Process:
     """One program, its output in files."""
 
-    def __init__(self, command, env, out, err, stdin=subprocess.DEVNULL):
+    def __init__(self, command, env, out, err, stdin=subprocess.DEVNULL, cwd=None):
         self.out, self.err = Path(out), Path(err)
         with open(self.out, "ab") as out_file, open(self.err, "ab") as err_file:
             self.child = subprocess.Popen(DIE_WITH_US + [str(each) for each in command], env=env, stdin=stdin,
-                                          stdout=out_file, stderr=err_file)
+                                          stdout=out_file, stderr=err_file, cwd=cwd)
 
     @property
     def pid(self):

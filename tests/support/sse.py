@@ -51,6 +51,17 @@ class EventStream:
                 return taken
 
 
+def text_of(events):
+    """What a client shows at the end: chunks in order, replaced where the stream says so."""
+    text = ""
+    for each in events:
+        if each.type == "stream_reset":
+            text = each.data["text"]
+        elif each.type == "stream_chunk":
+            text += each.data["content"]
+    return text
+
+
 @contextmanager
 def open_events(base_url, token, last_event_id=None, **params):
     headers = {"Authorization": f"Bearer {token}"}
