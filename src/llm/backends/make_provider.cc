@@ -1,0 +1,43 @@
+#include "llm/backends/make_provider.h"
+
+#include "llm/openai/openai_provider.h"
+
+namespace chela::llm {
+namespace {
+
+// The entry's headers, then the setup's: a person's own word wins.
+std::vector<std::pair<std::string, std::string>> headers_of(const ProviderEntry& entry,
+                                                            const ProviderSetup& setup) {
+  std::vector<std::pair<std::string, std::string>> headers = entry.headers;
+  if (!entry.key_header.empty() && !setup.api_key.empty())
+    headers.emplace_back(entry.key_header, setup.api_key);
+  headers.insert(headers.end(), setup.extra_headers.begin(), setup.extra_headers.end());
+  return headers;
+}
+
+Result<std::unique_ptr<Provider>> make_openai_chat(const ProviderEntry& entry, ProviderSetup setup,
+                                                   net::HttpClient& http, runtime::EventLoop& loop) {
+  openai::Options options{.base_url = setup.base_url,
+                          .address_key = setup.address_key,
+                          .unix_socket = setup.unix_socket,
+                          .extra_headers = headers_of(entry, setup),
+                          .stall_timeout = setup.stall_timeout};
+  if (entry.key_header.empty()) options.api_key = std::move(setup.api_key);
+  Result<std::unique_ptr<openai::OpenAiProvider>> made =
+      openai::OpenAiProvider::create(std::move(options), http, loop);
+  if (!made) return fail(std::move(made.error()));
+  return std::move(*made);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Provider>> make_provider(const ProviderEntry& entry, ProviderSetup setup,
+                                                net::HttpClient& http, runtime::EventLoop& loop) {
+  switch (entry.protocol) {
+    case Protocol::kOpenAiChat:
+      return make_openai_chat(entry, std::move(setup), http, loop);
+  }
+  return fail(Code::kInternal, "the protocol of '{}' has no adapter", entry.id);
+}
+
+}  // namespace chela::llm

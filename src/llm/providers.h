@@ -1,0 +1,67 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "llm/fields.h"
+
+namespace chela::llm {
+
+// How a provider is spoken to. Each has an adapter, made by backends/make_provider.cc.
+enum class Protocol { kOpenAiChat };
+std::string_view protocol_name(Protocol protocol);
+std::optional<Protocol> protocol_from_name(std::string_view name);
+
+// Whether calls need a key.
+enum class KeyNeed { kRequired, kOptional };
+
+// The alphabet of tool names that a provider takes: everything that Chela allows, or only [a-zA-Z0-9_-]{1,64}.
+enum class ToolNames { kAny, kPlain };
+
+// What a provider does otherwise than its protocol has it.
+struct Quirks {
+  std::vector<std::string> unsupported_params = {};  // by OpenAI's names; never sent
+  bool strict_schemas = false;                       // every property of a tool required, no others allowed
+  ToolNames tool_names = ToolNames::kAny;
+};
+
+// One provider of models: an entry of share/providers.toml or of a person's own file.
+struct ProviderEntry {
+  std::string id;  // [a-z0-9_-]+, the word before the slash in "groq/llama-3.3-70b"
+  std::string name;
+  std::vector<std::string> aliases = {};
+  Protocol protocol = Protocol::kOpenAiChat;
+  std::string base_url = {};
+  std::vector<std::string> base_url_env = {};  // variables that name another address
+  KeyNeed key = KeyNeed::kRequired;
+  std::vector<std::string> key_env =
+      {};  // variables that hold the key; in the vault it has such a name in small letters
+  std::string key_header = {};  // that carries the bare key; "": "Authorization: Bearer"
+  std::string default_model = {};
+  std::vector<std::string> model_env = {};                        // variables that name another one
+  std::vector<std::pair<std::string, std::string>> headers = {};  // sent with every request
+  bool aggregator = false;  // passes on to others: its models have names such as "vendor/model"
+  Quirks quirks = {};
+};
+
+// The providers that there are. Immutable.
+class Providers {
+ public:
+  Providers() = default;
+
+  // From files with a table [providers.ID] each, laid over each other. kInvalidArgument names file, provider and key.
+  static Result<Providers> parse(const std::vector<DataFile>& files);
+
+  // By id or alias; nullptr when there is none.
+  const ProviderEntry* find(std::string_view name) const;
+  const std::vector<ProviderEntry>& all() const { return entries_; }
+
+ private:
+  std::vector<ProviderEntry> entries_;  // in the order of the files
+};
+
+}  // namespace chela::llm
