@@ -58,7 +58,7 @@ Result<Conversation> split(const std::vector<Message>& messages) {
 // Forwards the text of one turn while it is written.
 class LiveText {
  public:
-  explicit LiveText(ChunkWriter& writer) : writer_(writer) {}
+  explicit LiveText(AnswerWriter& writer) : writer_(writer) {}
 
   void take(const agent::Event& event, const std::string& turn) {
     if (lost_ || event.data.string_or("turn_id") != turn) return;
@@ -90,7 +90,7 @@ class LiveText {
     sent_ += text;
   }
 
-  ChunkWriter& writer_;
+  AnswerWriter& writer_;
   std::string sent_;
   bool between_ = false;
   bool lost_ = false;
@@ -104,8 +104,10 @@ Task<> pump(agent::Subscription& events, LiveText& text, std::string turn, std::
 // One call of an agent by a /v1 client.
 class AgentCall {
  public:
-  AgentCall(const Services& services, op::CallContext context, ChatRequest request)
+  AgentCall(const Services& services, op::CallContext context, ChatRequest request,
+            const AnswerFormat& format)
       : services_(services),
+        format_(format),
         context_(std::move(context)),
         request_(std::move(request)),
         scope_(context_.scope) {}
@@ -260,34 +262,35 @@ class AgentCall {
   Task<Result<Value>> answer_whole(agent::Accepted accepted) {
     const Result<agent::TurnOutcome> outcome = co_await wait(std::move(accepted));
     if (!outcome) co_return fail(outcome.error());
-    co_return completion(new_head(services_, request_.request.model), outcome->visible, "",
-                         outcome->client_calls, end_of(*outcome));
+    co_return format_.whole(
+        new_head(services_, request_.request.model),
+        {.text = outcome->visible, .calls = outcome->client_calls, .end = end_of(*outcome)});
   }
 
   Task<Result<Value>> answer_in_chunks(agent::Accepted accepted, op::EventSink& sink) {
-    using Usage = ChunkWriter::Usage;
-    ChunkWriter writer(sink, new_head(services_, request_.request.model),
-                       request_.include_usage ? Usage::kInclude : Usage::kLeaveOut);
+    const std::unique_ptr<AnswerWriter> writer =
+        format_.writer(sink, new_head(services_, request_.request.model));
     // A person may take long: the stream begins now, so that its signs of life keep the connection open.
     if (waits_for_people()) {
       if (Result<> opened = sink.open(); !opened) co_return fail(opened.error());
     }
-    LiveText text(writer);
+    LiveText text(*writer);
     runtime::TaskGroup pumping(*services_.loop);
     if (events_) pumping.spawn(pump(*events_, text, accepted.turn_id, pumping.stop_token()));
     const Result<agent::TurnOutcome> outcome = co_await wait(std::move(accepted));
     pumping.stop();
     co_await pumping.join();
-    if (!writer.state()) co_return fail(writer.state().error());
+    if (!writer->state()) co_return fail(writer->state().error());
     if (!outcome) co_return fail(outcome.error());
     text.finish(outcome->visible);
-    writer.tool_calls(outcome->client_calls);
-    writer.finish(end_of(*outcome));
-    if (!writer.state()) co_return fail(writer.state().error());
+    writer->tool_calls(outcome->client_calls);
+    writer->finish(end_of(*outcome));
+    if (!writer->state()) co_return fail(writer->state().error());
     co_return Value();
   }
 
   const Services& services_;
+  const AnswerFormat& format_;
   op::CallContext context_;
   ChatRequest request_;
   Scope scope_;
@@ -301,8 +304,8 @@ class AgentCall {
 }  // namespace
 
 Task<Result<Value>> agent_chat(const Services& services, op::CallContext context, ChatRequest request,
-                               op::EventSink& sink) {
-  AgentCall call(services, std::move(context), std::move(request));
+                               const AnswerFormat& format, op::EventSink& sink) {
+  AgentCall call(services, std::move(context), std::move(request), format);
   co_return co_await call.run(sink);
 }
 

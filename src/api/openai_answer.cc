@@ -34,77 +34,90 @@ std::string_view reason_text(llm::FinishReason reason) {
 
 Value envelope(const AnswerHead& head, std::string_view object) {
   return Value::object(
-      {{"id", head.id}, {"object", object}, {"created", head.created}, {"model", head.model}});
+      {{"id", "chatcmpl-" + head.id}, {"object", object}, {"created", head.created}, {"model", head.model}});
 }
+
+class ChunkWriter final : public AnswerWriter {
+ public:
+  ChunkWriter(op::EventSink& sink, AnswerHead head, OpenAiFormat::Usage usage)
+      : AnswerWriter(sink), head_(std::move(head)), usage_(usage) {}
+
+  void text(std::string_view text) override {
+    if (!text.empty()) delta({{"content", text}});
+  }
+
+  void reasoning(std::string_view text) override {
+    if (!text.empty()) delta({{"reasoning_content", text}});
+  }
+
+  void tool_calls(const std::vector<llm::ToolCall>& calls) override {
+    if (!calls.empty()) delta({{"tool_calls", calls_view(calls, Numbered::kYes)}});
+  }
+
+  // Finish reason, usage if it was asked for, [DONE].
+  void finish(const AnswerEnd& end) override {
+    begin();
+    Value last = chunk(Value::object(), reason_text(end.reason));
+    if (end.approval) last.set("approval", *end.approval);
+    data(json::write(last));
+    if (usage_ == OpenAiFormat::Usage::kInclude) {
+      Value usage = envelope(head_, "chat.completion.chunk");
+      usage.set("choices", Value::array());
+      usage.set("usage", usage_view(end.usage));
+      data(json::write(usage));
+    }
+    data("[DONE]");
+  }
+
+ private:
+  void data(std::string text) { send(op::Event{.data = std::move(text)}); }
+
+  void begin() {
+    if (!std::exchange(begun_, true))
+      data(json::write(chunk(Value::object({{"role", "assistant"}, {"content", ""}}), nullptr)));
+  }
+
+  void delta(json::Object fields) {
+    begin();
+    data(json::write(chunk(Value(std::move(fields)), nullptr)));
+  }
+
+  Value chunk(Value delta, Value finish_reason) const {
+    Value out = envelope(head_, "chat.completion.chunk");
+    out.set("choices", Value::array({Value::object({{"index", 0},
+                                                    {"delta", std::move(delta)},
+                                                    {"logprobs", nullptr},
+                                                    {"finish_reason", std::move(finish_reason)}})}));
+    if (usage_ == OpenAiFormat::Usage::kInclude) out.set("usage", nullptr);
+    return out;
+  }
+
+  AnswerHead head_;
+  OpenAiFormat::Usage usage_;
+  bool begun_ = false;
+};
 
 }  // namespace
 
-Value completion(const AnswerHead& head, const std::string& text, const std::string& reasoning,
-                 const std::vector<llm::ToolCall>& calls, const AnswerEnd& end) {
-  Value message = Value::object(
-      {{"role", "assistant"}, {"content", text.empty() && !calls.empty() ? Value() : Value(text)}});
-  if (!reasoning.empty()) message.set("reasoning_content", reasoning);
-  if (!calls.empty()) message.set("tool_calls", calls_view(calls, Numbered::kNo));
+Value OpenAiFormat::whole(const AnswerHead& head, const WholeAnswer& answer) const {
+  const bool only_calls = answer.text.empty() && !answer.calls.empty();
+  Value message =
+      Value::object({{"role", "assistant"}, {"content", only_calls ? Value() : Value(answer.text)}});
+  if (!answer.reasoning.empty()) message.set("reasoning_content", answer.reasoning);
+  if (!answer.calls.empty()) message.set("tool_calls", calls_view(answer.calls, Numbered::kNo));
   Value choice = Value::object({{"index", 0},
                                 {"message", std::move(message)},
                                 {"logprobs", nullptr},
-                                {"finish_reason", reason_text(end.reason)}});
+                                {"finish_reason", reason_text(answer.end.reason)}});
   Value out = envelope(head, "chat.completion");
   out.set("choices", Value::array({std::move(choice)}));
-  out.set("usage", usage_view(end.usage));
-  if (end.approval) out.set("approval", *end.approval);
+  out.set("usage", usage_view(answer.end.usage));
+  if (answer.end.approval) out.set("approval", *answer.end.approval);
   return out;
 }
 
-Value ChunkWriter::chunk(Value delta, Value finish_reason) const {
-  Value out = envelope(head_, "chat.completion.chunk");
-  out.set("choices", Value::array({Value::object({{"index", 0},
-                                                  {"delta", std::move(delta)},
-                                                  {"logprobs", nullptr},
-                                                  {"finish_reason", std::move(finish_reason)}})}));
-  if (usage_ == Usage::kInclude) out.set("usage", nullptr);
-  return out;
-}
-
-void ChunkWriter::send(std::string data) {
-  if (state_) state_ = sink_.emit(op::Event{.data = std::move(data)});
-}
-
-void ChunkWriter::delta(json::Object fields) {
-  if (!begun_) {
-    begun_ = true;
-    send(json::write(chunk(Value::object({{"role", "assistant"}, {"content", ""}}), nullptr)));
-  }
-  send(json::write(chunk(Value(std::move(fields)), nullptr)));
-}
-
-void ChunkWriter::text(std::string_view text) {
-  if (!text.empty()) delta({{"content", text}});
-}
-
-void ChunkWriter::reasoning(std::string_view text) {
-  if (!text.empty()) delta({{"reasoning_content", text}});
-}
-
-void ChunkWriter::tool_calls(const std::vector<llm::ToolCall>& calls) {
-  if (!calls.empty()) delta({{"tool_calls", calls_view(calls, Numbered::kYes)}});
-}
-
-void ChunkWriter::finish(const AnswerEnd& end) {
-  if (!begun_) {
-    begun_ = true;
-    send(json::write(chunk(Value::object({{"role", "assistant"}, {"content", ""}}), nullptr)));
-  }
-  Value last = chunk(Value::object(), reason_text(end.reason));
-  if (end.approval) last.set("approval", *end.approval);
-  send(json::write(last));
-  if (usage_ == Usage::kInclude) {
-    Value usage = envelope(head_, "chat.completion.chunk");
-    usage.set("choices", Value::array());
-    usage.set("usage", usage_view(end.usage));
-    send(json::write(usage));
-  }
-  send("[DONE]");
+std::unique_ptr<AnswerWriter> OpenAiFormat::writer(op::EventSink& sink, AnswerHead head) const {
+  return std::make_unique<ChunkWriter>(sink, std::move(head), usage_);
 }
 
 }  // namespace chela::api

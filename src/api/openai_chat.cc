@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/openai_answer.h"
 #include "api/openai_errors.h"
 #include "api/operations.h"
 #include "api/schema_text.h"
@@ -19,10 +20,9 @@ constexpr std::string_view kAgentModel = "chela";
 Task<Result<Value>> chat(const Services& services, CallContext context, Value args, op::EventSink& sink) {
   Result<ChatRequest> request = parse_chat_request(args);
   if (!request) co_return fail(request.error());
-  if (agent_of_model(request->request.model)) {
-    co_return co_await agent_chat(services, std::move(context), std::move(*request), sink);
-  }
-  co_return co_await direct_chat(services, std::move(context), std::move(*request), sink);
+  using Usage = OpenAiFormat::Usage;
+  const OpenAiFormat format(request->include_usage ? Usage::kInclude : Usage::kLeaveOut);
+  co_return co_await answer_chat(services, std::move(context), std::move(*request), format, sink);
 }
 
 // Agents first; then what the provider offers. A provider that cannot be asked hides only its own models.
@@ -77,9 +77,16 @@ std::optional<std::string> agent_of_model(std::string_view model) {
 }
 
 AnswerHead new_head(const Services& services, std::string model) {
-  return AnswerHead{.id = "chatcmpl-" + strings::replace_all(services.ids->next(), "-", ""),
+  return AnswerHead{.id = strings::replace_all(services.ids->next(), "-", ""),
                     .created = services.loop->clock().now() / 1000,
                     .model = std::move(model)};
+}
+
+Task<Result<Value>> answer_chat(const Services& services, CallContext context, ChatRequest request,
+                                const AnswerFormat& format, op::EventSink& sink) {
+  if (agent_of_model(request.request.model))
+    co_return co_await agent_chat(services, std::move(context), std::move(request), format, sink);
+  co_return co_await direct_chat(services, std::move(context), std::move(request), format, sink);
 }
 
 // The schemas are loose: what is wrong with a request is said in OpenAI's way, by parse_chat_request().
