@@ -30,20 +30,6 @@ json::Value envelope(std::string_view object, const AnswerForm& form) {
       {{"id", form.id}, {"object", object}, {"created", form.now / 1000}, {"model", form.model}});
 }
 
-// Pieces of `size` bytes; size 0: words with the blanks before them.
-std::vector<std::string_view> pieces(std::string_view text, size_t size) {
-  std::vector<std::string_view> out;
-  while (!text.empty()) {
-    size_t end = size != 0 ? size : text.find_first_of(" \n", 1);
-    if (end == std::string_view::npos || end > text.size()) end = text.size();
-    // A piece is JSON text of its own, so it does not end inside a character.
-    while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) ++end;
-    out.push_back(text.substr(0, end));
-    text.remove_prefix(end);
-  }
-  return out;
-}
-
 class Events {
  public:
   explicit Events(const AnswerForm& form) : form_(form) {}
@@ -57,7 +43,7 @@ class Events {
   }
 
   void add_pieces(std::string_view key, std::string_view text, size_t size) {
-    for (const std::string_view piece : pieces(text, size))
+    for (const std::string_view piece : pieces_of(text, size))
       add(json::Value::object({{std::string(key), piece}}));
   }
 
@@ -73,7 +59,7 @@ class Events {
       add(json::Value::object({{"tool_calls", json::Value::array({call})}}));
       const size_t size =
           fragment_bytes != 0 ? fragment_bytes : std::max<size_t>(1, calls[i].arguments.size());
-      arguments.push_back(pieces(calls[i].arguments, size));
+      arguments.push_back(pieces_of(calls[i].arguments, size));
       longest = std::max(longest, arguments.back().size());
     }
     for (size_t n = 0; n < longest; ++n) {
@@ -108,6 +94,19 @@ class Events {
 };
 
 }  // namespace
+
+std::vector<std::string_view> pieces_of(std::string_view text, size_t size) {
+  std::vector<std::string_view> out;
+  while (!text.empty()) {
+    size_t end = size != 0 ? size : text.find_first_of(" \n", 1);
+    if (end == std::string_view::npos || end > text.size()) end = text.size();
+    // A piece is JSON text of its own, so it does not end inside a character.
+    while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) ++end;
+    out.push_back(text.substr(0, end));
+    text.remove_prefix(end);
+  }
+  return out;
+}
 
 std::vector<std::string> stream_events(const Reply& reply, const AnswerForm& form) {
   std::vector<std::string> out;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/time.h"
@@ -22,6 +23,9 @@ std::vector<std::string> stream_events(const Reply& reply, const AnswerForm& for
 std::string whole_answer(const Reply& reply, const AnswerForm& form);
 // The body of a status that is no success.
 std::string error_body(const Reply& reply);
+
+// Pieces of `size` bytes that end between characters; size 0: words with the blanks before them.
+std::vector<std::string_view> pieces_of(std::string_view text, size_t size);
 
 // A vector of unit length that is the same for the same text and alike for texts that share words.
 std::vector<double> embed(std::string_view text, size_t dimensions);

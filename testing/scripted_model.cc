@@ -1,7 +1,7 @@
 #include "testing/scripted_model.h"
 
 #include "runtime/sleep.h"
-#include "testing/scripted_answer.h"
+#include "testing/scripted_wire.h"
 
 namespace chela::testing {
 namespace {
@@ -77,15 +77,15 @@ std::string ScriptedModel::base_url() const { return fmt::format("http://127.0.0
 
 Task<> ScriptedModel::handle(Exchange exchange) {
   const std::string& path = exchange->request().path;
-  if (path == "/v1/chat/completions" || path == "/chat/completions") {
-    if (script_.instant()) {
+  if (const std::optional<Wire> wire = wire_of(path)) {
+    if (script_.instant() && wire == Wire::kChat) {
       chat_instantly(*exchange);
     } else {
-      co_await chat(exchange);
+      co_await chat(exchange, *wire);
     }
   } else if (path == "/v1/embeddings" || path == "/embeddings") {
     embeddings(*exchange);
-  } else if (path == "/v1/models" || path == "/models") {
+  } else if (path == "/v1/models" || path == "/models" || path == "/v1beta/models" || path == "/api/tags") {
     models(*exchange);
   } else {
     control(*exchange);
@@ -109,14 +109,14 @@ void ScriptedModel::chat_instantly(net::Exchange& exchange) {
   exchange.reply(std::move(response));
 }
 
-Task<> ScriptedModel::chat(Exchange exchange) {
+Task<> ScriptedModel::chat(Exchange exchange, Wire wire) {
   Result<json::Value> body = json::parse(exchange->request().body);
   if (!body) {
     reply_error(*exchange, 400, body.error().message);
     co_return;
   }
   record(exchange->request(), *body);
-  const Asked asked = Asked::read(*body);
+  const Asked asked = asked_over(wire, exchange->request().path, *body);
   Reply reply = script_.next(asked);
   const std::stop_token gone = exchange->client_gone();
   if (!reply.answered) {
@@ -128,7 +128,7 @@ Task<> ScriptedModel::chat(Exchange exchange) {
   if (reply.status < 200 || reply.status > 299 || reply.body) {
     exchange->reply({.status = reply.status,
                      .headers = reply_headers(reply, "application/json"),
-                     .body = error_body(reply)});
+                     .body = error_body_over(wire, reply)});
     co_return;
   }
   AnswerForm form{.id = fmt::format("chatcmpl-scripted-{}", count_),
@@ -136,13 +136,15 @@ Task<> ScriptedModel::chat(Exchange exchange) {
                   .now = loop_.clock().now()};
   if (wants_usage(*body)) form.usage = AnswerForm::Usage::kInStream;
   form.prompt_tokens = static_cast<std::int64_t>(exchange->request().body.size() / 4);
-  if (!body->bool_or("stream", false) || reply.sending == Sending::kWhole) {
+  const bool whole = !body->bool_or("stream", false) || reply.sending == Sending::kWhole;
+  if (wire == Wire::kChat && whole) {
     exchange->reply({.status = reply.status,
                      .headers = reply_headers(reply, "application/json"),
                      .body = whole_answer(reply, form)});
     co_return;
   }
-  std::vector<std::string> events = stream_events(reply, form);
+  std::vector<std::string> events = events_over(wire, reply, form);
+  if (reply.content_type.empty()) reply.content_type = content_type_of(wire);
   co_await stream(exchange, std::move(reply), std::move(events));
 }
 
@@ -219,15 +221,20 @@ void ScriptedModel::embeddings(net::Exchange& exchange) {
 }
 
 void ScriptedModel::models(net::Exchange& exchange) {
+  // Google and Ollama call both the list and its names otherwise.
+  const std::string& path = exchange.request().path;
+  const bool google = path == "/v1beta/models";
+  const bool named = google || path == "/api/tags";
   json::Value data = json::Value::array();
-  const auto add = [&data](const std::string& id) {
+  const auto add = [&](const std::string& id) {
     data.push_back(
-        json::Value::object({{"id", id}, {"object", "model"}, {"created", 0}, {"owned_by", "scripted"}}));
+        named ? json::Value::object({{"name", google ? "models/" + id : id}})
+              : json::Value::object({{"id", id}, {"object", "model"}, {"created", 0}, {"owned_by", "scripted"}}));
   };
   add(script_.model());
   for (const std::string& id : script_.more_models()) add(id);
   reply_json(exchange, 200,
-             json::write(json::Value::object({{"object", "list"}, {"data", std::move(data)}})));
+             json::write(json::Value::object({{"object", "list"}, {named ? "models" : "data", std::move(data)}})));
 }
 
 void ScriptedModel::control(net::Exchange& exchange) {

@@ -6,7 +6,7 @@
 
 #include "net/http_server.h"
 #include "runtime/asio_loop.h"
-#include "testing/model_script.h"
+#include "testing/scripted_wire.h"
 
 namespace chela::testing {
 
@@ -17,7 +17,7 @@ struct RecordedRequest {
   json::Value body;
 };
 
-// An OpenAI-compatible server whose answers are written beforehand: for tests, in the test's own process or as the program
+// A server of models whose answers are written beforehand, over the protocols of scripted_wire.h: for tests, in the test's own process or as the program
 // scripted-model, and for benchmarks. Requests are kept so that a test can look at what the engine sent.
 // Loop thread only. The owner awaits stop() before it destroys it.
 class ScriptedModel {
@@ -39,7 +39,7 @@ class ScriptedModel {
   using Exchange = std::shared_ptr<net::Exchange>;
 
   Task<> handle(Exchange exchange);
-  Task<> chat(Exchange exchange);
+  Task<> chat(Exchange exchange, Wire wire);
   Task<> stream(Exchange exchange, Reply reply, std::vector<std::string> events);
   Task<Result<>> write(Exchange exchange, std::string_view bytes, size_t piece);
   void chat_instantly(net::Exchange& exchange);

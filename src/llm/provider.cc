@@ -150,6 +150,7 @@ json::Value to_json(const Message& message) {
   }
   if (!message.tool_call_id.empty()) out.set("tool_call_id", message.tool_call_id);
   if (!message.name.empty()) out.set("name", message.name);
+  if (!message.provider_data.empty()) out.set("provider_data", message.provider_data);
   return out;
 }
 
@@ -167,7 +168,8 @@ Result<Message> message_from_json(const json::Value& value) {
   Message message{.role = *known,
                   .content = std::move(*content),
                   .tool_call_id = value.string_or("tool_call_id"),
-                  .name = value.string_or("name")};
+                  .name = value.string_or("name"),
+                  .provider_data = value.string_or("provider_data")};
   const json::Value* calls = value.find("tool_calls");
   if (calls == nullptr || calls->is_null()) return message;
   if (calls->as_array() == nullptr) return fail(Code::kInvalidArgument, "a message's tool_calls is no array");

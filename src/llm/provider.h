@@ -43,6 +43,9 @@ struct Message {
   std::string tool_call_id = {};          // of a tool message
   std::string name = {};                  // the tool's name, for providers that want it
   std::vector<Image> images = {};         // of a user, after the text
+  // Of an assistant that called tools: what the provider that said it wants back with it (signed thoughts), as JSON under the name of its
+  // protocol. Opaque to everybody else.
+  std::string provider_data = {};
 
   bool operator==(const Message&) const = default;
 };
@@ -107,7 +110,8 @@ struct Answer {
   std::vector<ToolCall> tool_calls;
   Usage usage;
   FinishReason finish_reason = FinishReason::kUnknown;
-  std::string model;  // the one that answered
+  std::string model;                // the one that answered
+  std::string provider_data = {};  // see Message
 };
 
 // A piece of a running answer. Text is valid UTF-8 and never cuts a character.

@@ -23,6 +23,7 @@ TEST(Message, SurvivesJson) {
       {.role = Role::kSystem, .content = "be short"},
       {.role = Role::kUser, .content = "h\u00e9"},
       {.role = Role::kAssistant, .content = "", .tool_calls = {{"a", "time", "{}"}, {"b", "x", "not json"}}},
+      {.role = Role::kAssistant, .tool_calls = {{"a", "time", "{}"}}, .provider_data = R"({"anthropic":[]})"},
       {.role = Role::kTool, .content = "12:00", .tool_call_id = "a", .name = "time"},
   };
   for (const Message& message : all) EXPECT_EQ(parsed(json::write(to_json(message))), message);

@@ -19,7 +19,7 @@ std::string shortened(const llm::Message& message) {
 std::int64_t estimate_tokens(std::string_view text) { return static_cast<std::int64_t>(text.size() + 3) / 4; }
 
 std::int64_t estimate_tokens(const llm::Message& message) {
-  std::int64_t tokens = 4 + estimate_tokens(message.content);
+  std::int64_t tokens = 4 + estimate_tokens(message.content) + estimate_tokens(message.provider_data);
   tokens += kImageTokens * static_cast<std::int64_t>(message.images.size());
   for (const llm::ToolCall& call : message.tool_calls)
     tokens += 4 + estimate_tokens(call.name) + estimate_tokens(call.arguments);

@@ -80,6 +80,7 @@ struct ToBody {
              {"model", a.model}};
     if (!a.reasoning.empty()) o.set("reasoning", a.reasoning);
     if (!calls.empty()) o.set("tool_calls", std::move(calls));
+    if (!a.provider_data.empty()) o.set("provider_data", a.provider_data);
     return o;
   }
   Object operator()(const ToolRequested& in) const {
@@ -204,6 +205,7 @@ Result<Input> read(const Value& v, ModelAnswered in) {
   in.answer.usage = usage_from(member(v, "usage"));
   in.answer.finish_reason = llm::finish_reason_from_name(v.string_or("finish_reason"));
   in.answer.model = v.string_or("model");
+  in.answer.provider_data = v.string_or("provider_data");
   return in;
 }
 

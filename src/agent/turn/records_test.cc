@@ -31,7 +31,8 @@ constexpr Body kBodies[] = {
     {"ModelRequested", R"({"v":1,"iteration":3,"hash":"h"})"},
     {"ModelAnswered",
      R"({"v":1,"text":"so","usage":{"input_tokens":1,"output_tokens":2,"cached_tokens":3},"finish_reason":"tool_calls",)"
-     R"("model":"m-2","reasoning":"because","tool_calls":[{"id":"c1","name":"echo","arguments":"{}"}]})"},
+     R"("model":"m-2","reasoning":"because","tool_calls":[{"id":"c1","name":"echo","arguments":"{}"}],)"
+     R"("provider_data":"{\"anthropic\":[]}"})"},
     {"ToolRequested",
      R"({"v":1,"calls":[{"id":"c1","name":"shell","arguments":{"command":"ls"},"decision":"ask","description":"lists",)"
      R"("repeatable":true,"consent":true},{"id":"c2","name":"x","arguments":null,"decision":"refused","refusal":"no such tool"},)"

@@ -86,6 +86,19 @@ TEST(Advance, ResultsAreInCallOrderWhateverOrderTheyCame) {
   EXPECT_EQ(entries[3].message.tool_call_id, "b");
 }
 
+TEST(Advance, WhatTheProviderWantsBackGoesWithTheCalls) {
+  Turn turn;
+  ModelAnswered step = calls({{"a", "echo", "{}"}});
+  step.answer.provider_data = R"({"anthropic":[]})";
+  turn << started() << step << prepared({"a"}) << ToolStarted{"a", "echo"} << result("a", "A");
+  ASSERT_TRUE(turn.next<CallModel>());
+  const llm::Request request = build_request(turn.state, {.system = "s", .tools = no_tools()});
+  EXPECT_EQ(request.messages[2].provider_data, R"({"anthropic":[]})");
+  llm::Request without = request;
+  without.messages[2].provider_data.clear();
+  EXPECT_NE(request_hash(request, "t"), request_hash(without, "t"));
+}
+
 TEST(Advance, MissingAndRepeatedCallIdsAreReplaced) {
   Turn turn;
   turn << started() << calls({{"", "echo", "{}"}, {"x", "echo", "{}"}, {"x", "echo", "{}"}});

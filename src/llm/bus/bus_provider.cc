@@ -23,6 +23,13 @@ json::Value plain_calls(const json::Value& calls) {
   return out;
 }
 
+// The request as workers know it: what another provider wants back with its own answers says nothing to them.
+json::Value for_worker(const Request& request) {
+  json::Value value = to_json(request);
+  for (json::Value& message : *value.find("messages")->as_array()) message.as_object()->erase("provider_data");
+  return value;
+}
+
 std::int64_t tokens(const json::Value& usage, std::string_view name, std::string_view other) {
   return std::max<std::int64_t>(0, usage.int_or(name, usage.int_or(other, 0)));
 }
@@ -62,7 +69,7 @@ Task<Result<Answer>> BusProvider::complete(Request request, DeltaSink sink,
   if (!bus_.replaced(kFunction, context))
     co_return co_await own_.complete(std::move(request), std::move(sink), deadline, std::move(stop));
   const Result<json::Value> said =
-      co_await bus_.call_replacement(std::move(context), std::string(kFunction), to_json(request));
+      co_await bus_.call_replacement(std::move(context), std::string(kFunction), for_worker(request));
   if (stop.stop_requested()) co_return fail(Code::kCancelled, "the model call was cancelled");
   if (said) {
     Result<Answer> answer = answer_from_json(*said);

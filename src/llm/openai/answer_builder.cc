@@ -51,7 +51,7 @@ Result<Delta> AnswerBuilder::add(const json::Value& root, std::string_view messa
   if (!root.is_object())
     return fail(Code::kUpstream, "{} sent {} where an answer was expected", errors_.server, root.type_name());
   if (const json::Value* error = root.find("error"); given(error))
-    return fail(from_error_value(errors_, *error));
+    return fail(wire::from_error_value(errors_, *error));
   if (std::string model = root.string_or("model"); !model.empty()) answer_.model = std::move(model);
   if (const json::Value* usage = root.find("usage"); given(usage)) add_usage(*usage);
 
@@ -72,16 +72,8 @@ Result<Delta> AnswerBuilder::add(const json::Value& root, std::string_view messa
   answer_.text += delta.text;
   answer_.reasoning += delta.reasoning;
   bytes_ += delta.text.size() + delta.reasoning.size();
-  if (bytes_ > kMaxModelAnswerBytes || slots_.size() > kMaxAnswerCalls) return fail(too_large());
+  if (bytes_ > kMaxModelAnswerBytes || slots_.size() > kMaxAnswerCalls) return fail(wire::answer_too_large(errors_.server));
   return delta;
-}
-
-Error AnswerBuilder::too_large() const {
-  return Error{.code = Code::kUpstream,
-               .message = fmt::format("the answer of {} has more than {} bytes or {} tool calls",
-                                      errors_.server, kMaxModelAnswerBytes, kMaxAnswerCalls)}
-      .with("reason", "answer_too_large")
-      .with("retry", "no");
 }
 
 void AnswerBuilder::add_message(const json::Value& message, Origin origin, Delta& delta) {
@@ -160,19 +152,9 @@ void AnswerBuilder::add_call(const json::Value& fragment, Origin origin, size_t 
 }
 
 Answer AnswerBuilder::take() {
-  for (Slot& slot : slots_) {
-    ToolCall& call = slot.call;
-    if (call.id.empty() && call.name.empty() && call.arguments.empty()) continue;
-    if (call.arguments.empty()) call.arguments = "{}";
-    answer_.tool_calls.push_back(std::move(call));
-  }
+  for (Slot& slot : slots_) answer_.tool_calls.push_back(std::move(slot.call));
   slots_.clear();
-  FinishReason& reason = answer_.finish_reason;
-  if (!answer_.tool_calls.empty() && (reason == FinishReason::kStop || reason == FinishReason::kUnknown)) {
-    reason = FinishReason::kToolCalls;
-  } else if (answer_.tool_calls.empty() && reason == FinishReason::kToolCalls) {
-    reason = FinishReason::kStop;
-  }
+  wire::make_regular(answer_);
   return std::move(answer_);
 }
 

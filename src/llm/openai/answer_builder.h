@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/json.h"
-#include "llm/openai/provider_error.h"
-#include "llm/provider.h"
+#include "llm/wire/answer_reader.h"
+#include "llm/wire/provider_error.h"
 
 namespace chela::llm::openai {
 
@@ -15,7 +15,7 @@ namespace chela::llm::openai {
 // protocol: tool calls without index or id, ids and names repeated in each fragment, arguments as an object, content as parts.
 class AnswerBuilder {
  public:
-  explicit AnswerBuilder(ErrorContext errors) : errors_(std::move(errors)) {}
+  explicit AnswerBuilder(wire::ErrorContext errors) : errors_(std::move(errors)) {}
 
   // One chat.completion.chunk. Gives its new text. Fails on an error object and when the answer passes kMaxModelAnswerBytes.
   Result<Delta> add_chunk(const json::Value& chunk);
@@ -26,9 +26,6 @@ class AnswerBuilder {
   bool finished() const { return saw_finish_; }
   // Whether any choice came, be it an empty one.
   bool started() const { return saw_choice_; }
-
-  // What an answer past the limits gets.
-  Error too_large() const;
 
   // The answer so far, made regular: no empty calls, arguments never "", a finish reason that fits.
   Answer take();
@@ -46,7 +43,7 @@ class AnswerBuilder {
   void add_call(const json::Value& fragment, Origin origin, size_t of);
   Slot& slot_for(const json::Value& fragment, Origin origin, size_t of);
 
-  ErrorContext errors_;
+  wire::ErrorContext errors_;
   Answer answer_;
   std::vector<Slot> slots_;
   size_t bytes_ = 0;  // of the answer, for the limit

@@ -1,51 +1,9 @@
 #include "llm/openai/request_body.h"
 
-#include <algorithm>
+#include "llm/wire/turns.h"
 
 namespace chela::llm::openai {
 namespace {
-
-constexpr std::string_view kNoResult = "(no result of this call is known)";
-
-class Orderer {
- public:
-  void add(Message message) {
-    if (message.role == Role::kTool) {
-      const auto open = std::ranges::find(open_, message.tool_call_id);
-      if (open != open_.end()) {
-        open_.erase(open);
-      } else {
-        message = as_user_text(std::move(message));
-      }
-    }
-    if (message.role != Role::kTool) close();
-    for (const ToolCall& call : message.tool_calls) open_.push_back(call.id);
-    out_.push_back(std::move(message));
-  }
-
-  std::vector<Message> finish() {
-    close();
-    return std::move(out_);
-  }
-
- private:
-  static Message as_user_text(Message message) {
-    const std::string_view name = message.name.empty() ? "a tool" : std::string_view(message.name);
-    return Message{.role = Role::kUser,
-                   .content = fmt::format("[Earlier result of {}]\n{}", name, message.content)};
-  }
-
-  void close() {
-    for (std::string& id : open_) {
-      out_.push_back(
-          Message{.role = Role::kTool, .content = std::string(kNoResult), .tool_call_id = std::move(id)});
-    }
-    open_.clear();
-  }
-
-  std::vector<Message> out_;
-  std::vector<std::string> open_;  // announced and not answered yet
-};
 
 void write_tools_to(std::string& out, const std::vector<ToolSpec>& tools) {
   char separator = '[';
@@ -64,14 +22,9 @@ void write_tools_to(std::string& out, const std::vector<ToolSpec>& tools) {
 
 }  // namespace
 
-std::vector<Message> well_ordered(std::vector<Message> messages) {
-  Orderer orderer;
-  for (Message& message : messages) orderer.add(std::move(message));
-  return orderer.finish();
-}
-
 std::string request_body(Request request, const Endpoint& endpoint) {
-  request.messages = well_ordered(std::move(request.messages));
+  request.messages = wire::well_ordered(std::move(request.messages));
+  for (Message& message : request.messages) message.provider_data.clear();  // of other protocols
   // A client's own wish about streaming concerns its answer, not this call.
   request.extra.erase("stream");
   request.extra.erase("stream_options");

@@ -6,35 +6,6 @@ namespace chela::llm::openai {
 namespace {
 
 Message user(std::string text) { return {.role = Role::kUser, .content = std::move(text)}; }
-Message tool(std::string id, std::string text) {
-  return {.role = Role::kTool, .content = std::move(text), .tool_call_id = std::move(id), .name = "time"};
-}
-Message asking(std::initializer_list<std::string> ids) {
-  Message message{.role = Role::kAssistant};
-  for (const std::string& id : ids) message.tool_calls.push_back({id, "time", "{}"});
-  return message;
-}
-
-TEST(WellOrdered, LeavesAProperConversationAlone) {
-  const std::vector<Message> proper{user("hi"), asking({"a", "b"}), tool("b", "2"), tool("a", "1"),
-                                    user("more")};
-  EXPECT_EQ(well_ordered(proper), proper);
-}
-
-TEST(WellOrdered, OrphansBecomeUserTextAndMissingResultsAreFilledIn) {
-  const std::vector<Message> got =
-      well_ordered({tool("x", "old"), asking({"a", "b"}), tool("a", "1"), tool("a", "again"), user("go")});
-  ASSERT_EQ(got.size(), 6u);
-  EXPECT_EQ(got[0].role, Role::kUser);
-  EXPECT_EQ(got[0].content, "[Earlier result of time]\nold");
-  EXPECT_EQ(got[2], tool("a", "1"));
-  EXPECT_EQ(got[3].role, Role::kTool);
-  EXPECT_EQ(got[3].tool_call_id, "b");
-  EXPECT_EQ(got[4].role, Role::kUser);
-  EXPECT_EQ(got[5], user("go"));
-  EXPECT_EQ(well_ordered({asking({"a"})}).size(), 2u);
-}
-
 TEST(RequestBody, AsksForAStreamWithUsage) {
   Request request{.model = "m", .messages = {user("hi")}, .sampling = {.max_tokens = 5}};
   request.extra.set("stream", false);

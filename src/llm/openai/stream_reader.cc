@@ -6,7 +6,7 @@
 
 namespace chela::llm::openai {
 
-StreamReader::StreamReader(ErrorContext errors, DeltaSink sink)
+StreamReader::StreamReader(wire::ErrorContext errors, DeltaSink sink)
     : errors_(std::move(errors)), sink_(std::move(sink)), builder_(errors_) {}
 
 Result<> StreamReader::feed(std::string_view bytes) {
@@ -18,7 +18,7 @@ Result<> StreamReader::feed(std::string_view bytes) {
     form_ = bytes[0] == '{' ? Form::kWhole : Form::kEvents;
   }
   if (form_ == Form::kEvents) return feed_events(bytes);
-  if (whole_.size() + bytes.size() > kMaxModelAnswerBytes) return fail(builder_.too_large());
+  if (whole_.size() + bytes.size() > kMaxModelAnswerBytes) return fail(wire::answer_too_large(errors_.server));
   whole_ += bytes;
   return {};
 }
@@ -44,7 +44,7 @@ Result<> StreamReader::on_event(const net::SseEvent& event) {
   const Result<json::Value> chunk = parse(data);
   if (!chunk) return fail(chunk.error());
   const bool bare_error = event.event == "error" && chunk->find("error") == nullptr;
-  if (bare_error) return fail(from_error_value(errors_, *chunk));
+  if (bare_error) return fail(wire::from_error_value(errors_, *chunk));
   const Result<Delta> delta = builder_.add_chunk(*chunk);
   if (!delta) return fail(delta.error());
   pass_on(*delta);

@@ -11,7 +11,7 @@
 namespace chela::llm::openai {
 namespace {
 
-const ErrorContext kErrors{.server = "test:80", .secrets = {"sk-very-secret"}};
+const wire::ErrorContext kErrors{.server = "test:80", .secrets = {"sk-very-secret"}};
 
 struct Read {
   Result<Answer> answer;

@@ -1,11 +1,11 @@
-#include "llm/openai/provider_error.h"
+#include "llm/wire/provider_error.h"
 
 #include <gtest/gtest.h>
 
 #include "base/limits.h"
 #include "base/utf8.h"
 
-namespace chela::llm::openai {
+namespace chela::llm::wire {
 namespace {
 
 constexpr UnixMs kNow = 784'111'777'000 - 5000;  // five seconds before Sun, 06 Nov 1994 08:49:37 GMT
@@ -74,6 +74,25 @@ TEST(ProviderError, SeesWhenThePromptIsTooLong) {
   EXPECT_EQ(error_of(400, R"({"error":{"message":"bad temperature"}})").detail("reason"), "");
 }
 
+TEST(ProviderError, WordsOfOtherProviders) {
+  const Error google = error_of(429, R"({"error":{"code":429,"message":"slow","status":"RESOURCE_EXHAUSTED","details":[)"
+                                     R"({"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.5s"}]}})");
+  EXPECT_EQ(google.code, Code::kRateLimited);
+  EXPECT_EQ(google.retry_after, 34500ms);
+  EXPECT_EQ(error_of(400, R"({"error":{"code":400,"message":"API key not valid","details":[{"reason":"API_KEY_INVALID"}]}})").code,
+            Code::kUnauthenticated);
+  EXPECT_EQ(error_of(400, R"({"error":{"message":"The input token count (9) exceeds the maximum number of tokens allowed (8)."}})")
+                .detail("reason"),
+            "context_length");
+  EXPECT_EQ(error_of(400, R"({"message":"Input is too long for requested model."})").detail("reason"), "context_length");
+  EXPECT_EQ(error_of(424, R"({"Message":"the model failed"})").code, Code::kUpstream);
+  EXPECT_NE(error_of(424, R"({"Message":"the model failed"})").message.find("the model failed"), std::string::npos);
+  EXPECT_EQ(error_of(529, R"({"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}})").message,
+            "api:443 answered 529 Unknown: Overloaded");
+  EXPECT_EQ(from_error_value(kContext, *json::parse(R"({"type":"throttlingException","message":"x"})")).code,
+            Code::kRateLimited);
+}
+
 TEST(ProviderError, AnEmptyAccountIsNotRetried) {
   const Error error =
       error_of(429, R"({"error":{"message":"x","type":"insufficient_quota","code":"insufficient_quota"}})");
@@ -99,4 +118,4 @@ TEST(RetryAfter, SecondsMillisecondsAndDates) {
 }
 
 }  // namespace
-}  // namespace chela::llm::openai
+}  // namespace chela::llm::wire

@@ -1,4 +1,4 @@
-#include "llm/openai/provider_error.h"
+#include "llm/wire/provider_error.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include "base/strings.h"
 #include "base/utf8.h"
 
-namespace chela::llm::openai {
+namespace chela::llm::wire {
 namespace {
 
 using std::chrono::milliseconds;
@@ -18,7 +18,21 @@ struct Said {
   std::string type;
   std::string code;
   int status = 0;  // of an error object that holds one
+  std::optional<milliseconds> wait = std::nullopt;
 };
+
+std::optional<milliseconds> parse_seconds(std::string_view text);
+
+// Google's details: why a key is refused, how long to wait.
+void read_details(const json::Value& error, Said& said) {
+  const json::Value* details = error.find("details");
+  if (details == nullptr || !details->is_array()) return;
+  for (const json::Value& detail : *details->as_array()) {
+    if (detail.string_or("reason") == "API_KEY_INVALID") said.status = 401;
+    const std::string delay = detail.string_or("retryDelay");
+    if (delay.ends_with('s')) said.wait = parse_seconds(std::string_view(delay).substr(0, delay.size() - 1));
+  }
+}
 
 Said read_error_value(const json::Value& error) {
   if (const std::string* text = error.as_string()) return Said{.message = *text};
@@ -26,8 +40,10 @@ Said read_error_value(const json::Value& error) {
             .type = error.string_or("type"),
             .code = error.string_or("code")};
   if (said.message.empty()) said.message = error.string_or("detail");
+  if (said.message.empty()) said.message = error.string_or("Message");  // AWS, at times
   const std::int64_t number = error.int_or("code", error.int_or("status", 0));
   if (number >= 400 && number <= 599) said.status = static_cast<int>(number);
+  read_details(error, said);
   return said;
 }
 
@@ -69,6 +85,8 @@ Code code_of_status(int status) {
       return Code::kTimeout;
     case 413:
       return Code::kTooLarge;
+    case 424:  // AWS: the model failed, not the request
+      return Code::kUpstream;
     case 429:
       return Code::kRateLimited;
     default:
@@ -79,8 +97,12 @@ Code code_of_status(int status) {
 // Error objects inside a stream have no status, only words.
 Code code_of_words(const Said& said) {
   const std::string words = strings::lower(said.type + " " + said.code);
-  static constexpr std::array<std::pair<std::string_view, Code>, 9> kWords{{
+  static constexpr std::array<std::pair<std::string_view, Code>, 13> kWords{{
       {"rate_limit", Code::kRateLimited},
+      {"throttling", Code::kRateLimited},
+      {"resource_exhausted", Code::kRateLimited},
+      {"validationexception", Code::kInvalidArgument},
+      {"accessdenied", Code::kPermissionDenied},
       {"insufficient_quota", Code::kRateLimited},
       {"context_length", Code::kInvalidArgument},
       {"context_size", Code::kInvalidArgument},
@@ -188,7 +210,7 @@ std::optional<milliseconds> retry_after(const net::Headers& headers, UnixMs now)
 Error from_response(const ErrorContext& context, int status, const net::Headers& headers,
                     std::string_view body, UnixMs now) {
   const Said said = read_body(body);
-  Code code = code_of_status(status);
+  const Code code = code_of_status(status == 400 && said.status == 401 ? 401 : status);
   std::string what = fmt::format("answered {} {}", status, net::reason_phrase(status));
   if (status >= 300 && status < 400) what += " (a redirect; put its target into llm.base_url)";
   Error error = make_error(context, code, said, what);
@@ -196,6 +218,7 @@ Error from_response(const ErrorContext& context, int status, const net::Headers&
   if (code == Code::kPermissionDenied && status == 402) error.with("reason", "insufficient_quota");
   if (status < 400) error.with("retry", "no");
   error.retry_after = retry_after(headers, now);
+  if (!error.retry_after) error.retry_after = said.wait;
   return error;
 }
 
@@ -204,7 +227,8 @@ Error from_error_value(const ErrorContext& context, const json::Value& value) {
   const Code code = said.status != 0 ? code_of_status(said.status) : code_of_words(said);
   Error error = make_error(context, code, said, "reported an error");
   if (said.status != 0) error.with("status", fmt::to_string(said.status));
+  error.retry_after = said.wait;
   return error;
 }
 
-}  // namespace chela::llm::openai
+}  // namespace chela::llm::wire

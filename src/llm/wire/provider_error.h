@@ -10,7 +10,7 @@
 #include "base/time.h"
 #include "net/http.h"
 
-namespace chela::llm::openai {
+namespace chela::llm::wire {
 
 // What errors of one server may say and must not say.
 struct ErrorContext {
@@ -28,4 +28,4 @@ Error from_error_value(const ErrorContext& context, const json::Value& error);
 // How long to wait by retry-after-ms or Retry-After (seconds or an HTTP date); nothing when neither is there or readable.
 std::optional<std::chrono::milliseconds> retry_after(const net::Headers& headers, UnixMs now);
 
-}  // namespace chela::llm::openai
+}  // namespace chela::llm::wire

@@ -1,0 +1,47 @@
+#include "llm/anthropic/model_version.h"
+
+#include "base/strings.h"
+
+namespace chela::llm::anthropic {
+namespace {
+
+constexpr ModelVersion kFirstThinking{3, 7};
+constexpr ModelVersion kFirstAdaptive{4, 6};
+constexpr ModelVersion kFirstWithoutSampling{4, 7};
+
+// A part of a version: longer numbers are dates.
+std::optional<int> small_number(std::string_view text) {
+  const std::optional<int> number = strings::parse_int<int>(text);
+  return number && *number >= 0 && text.size() <= 2 ? number : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<ModelVersion> model_version(std::string_view id) {
+  constexpr std::string_view kFamily = "claude-";
+  const size_t at = id.find(kFamily);
+  if (at == std::string_view::npos) return std::nullopt;
+  std::optional<ModelVersion> version;
+  for (const std::string_view part : strings::split(id.substr(at + kFamily.size()), '-')) {
+    const std::optional<int> number = small_number(part);
+    if (version) {
+      if (number) version->minor = *number;
+      return version;
+    }
+    if (number) version = ModelVersion{.major = *number};
+  }
+  return version;
+}
+
+Thinking thinking_of(std::string_view model) {
+  const std::optional<ModelVersion> version = model_version(model);
+  if (!version || *version < kFirstThinking) return Thinking::kNone;
+  return *version < kFirstAdaptive ? Thinking::kBudget : Thinking::kAdaptive;
+}
+
+bool takes_sampling(std::string_view model) {
+  const std::optional<ModelVersion> version = model_version(model);
+  return !version || *version < kFirstWithoutSampling;
+}
+
+}  // namespace chela::llm::anthropic
