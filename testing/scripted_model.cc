@@ -227,14 +227,15 @@ void ScriptedModel::models(net::Exchange& exchange) {
   const bool named = google || path == "/api/tags";
   json::Value data = json::Value::array();
   const auto add = [&](const std::string& id) {
-    data.push_back(
-        named ? json::Value::object({{"name", google ? "models/" + id : id}})
-              : json::Value::object({{"id", id}, {"object", "model"}, {"created", 0}, {"owned_by", "scripted"}}));
+    data.push_back(named ? json::Value::object({{"name", google ? "models/" + id : id}})
+                         : json::Value::object(
+                               {{"id", id}, {"object", "model"}, {"created", 0}, {"owned_by", "scripted"}}));
   };
   add(script_.model());
   for (const std::string& id : script_.more_models()) add(id);
-  reply_json(exchange, 200,
-             json::write(json::Value::object({{"object", "list"}, {named ? "models" : "data", std::move(data)}})));
+  reply_json(
+      exchange, 200,
+      json::write(json::Value::object({{"object", "list"}, {named ? "models" : "data", std::move(data)}})));
 }
 
 void ScriptedModel::control(net::Exchange& exchange) {

@@ -53,7 +53,8 @@ std::string text_of(const Value* content) {
 std::string name_in_path(std::string_view path, std::string_view before, std::string_view after) {
   const size_t begin = path.find(before);
   const size_t end = path.rfind(after);
-  if (begin == std::string_view::npos || end == std::string_view::npos || end < begin + before.size()) return {};
+  if (begin == std::string_view::npos || end == std::string_view::npos || end < begin + before.size())
+    return {};
   return std::string(path.substr(begin + before.size(), end - begin - before.size()));
 }
 
@@ -77,7 +78,8 @@ Asked asked_messages(const Value& body) {
 
 Asked asked_gemini(std::string_view path, const Value& body) {
   Flat flat;
-  if (const Value* system = body.find("systemInstruction")) flat.say("system", text_of(system->find("parts")));
+  if (const Value* system = body.find("systemInstruction"))
+    flat.say("system", text_of(system->find("parts")));
   for (const Value& content : list(body, "contents")) {
     for (const Value& part : list(content, "parts")) {
       if (const Value* response = part.find("functionResponse")) {
@@ -167,7 +169,8 @@ std::vector<std::string> messages_events(const Reply& reply, const AnswerForm& f
   const auto add = [&out](const Value& event) { out.push_back(named_event(event)); };
   int index = 0;
   const auto begin = [&](Value block) {
-    add(Value::object({{"type", "content_block_start"}, {"index", index}, {"content_block", std::move(block)}}));
+    add(Value::object(
+        {{"type", "content_block_start"}, {"index", index}, {"content_block", std::move(block)}}));
   };
   const auto more = [&](Value delta) {
     add(Value::object({{"type", "content_block_delta"}, {"index", index}, {"delta", std::move(delta)}}));
@@ -175,16 +178,15 @@ std::vector<std::string> messages_events(const Reply& reply, const AnswerForm& f
   const auto end = [&] { add(Value::object({{"type", "content_block_stop"}, {"index", index++}})); };
   add(Value::object(
       {{"type", "message_start"},
-       {"message",
-        Value::object({{"id", form.id},
-                       {"type", "message"},
-                       {"role", "assistant"},
-                       {"model", form.model},
-                       {"content", json::Array{}},
-                       {"usage", Value::object({{"input_tokens", usage.input - usage.cached},
-                                                {"cache_read_input_tokens", usage.cached},
-                                                {"cache_creation_input_tokens", 0},
-                                                {"output_tokens", 1}})}})}}));
+       {"message", Value::object({{"id", form.id},
+                                  {"type", "message"},
+                                  {"role", "assistant"},
+                                  {"model", form.model},
+                                  {"content", json::Array{}},
+                                  {"usage", Value::object({{"input_tokens", usage.input - usage.cached},
+                                                           {"cache_read_input_tokens", usage.cached},
+                                                           {"cache_creation_input_tokens", 0},
+                                                           {"output_tokens", 1}})}})}}));
   add(Value::object({{"type", "ping"}}));
   if (!reply.reasoning.empty()) {
     begin(Value::object({{"type", "thinking"}, {"thinking", ""}, {"signature", ""}}));
@@ -200,7 +202,8 @@ std::vector<std::string> messages_events(const Reply& reply, const AnswerForm& f
     end();
   }
   for (const ScriptedCall& call : reply.calls) {
-    begin(Value::object({{"type", "tool_use"}, {"id", call.id}, {"name", call.name}, {"input", Value::object()}}));
+    begin(Value::object(
+        {{"type", "tool_use"}, {"id", call.id}, {"name", call.name}, {"input", Value::object()}}));
     for (const std::string_view piece : pieces_of(call.arguments, fragment_size(reply, call)))
       more(Value::object({{"type", "input_json_delta"}, {"partial_json", piece}}));
     end();
@@ -253,11 +256,12 @@ std::vector<std::string> gemini_events(const Reply& reply, const AnswerForm& for
     Value candidate = Value::object({{"index", 0}});
     candidate.set("content", Value::object({{"role", "model"}, {"parts", std::move(parts)}}));
     if (!reason.empty()) candidate.set("finishReason", reason);
-    const Value event = Value::object({{"candidates", Value::array({candidate})},
-                                       {"modelVersion", form.model},
-                                       {"usageMetadata", Value::object({{"promptTokenCount", usage.input},
-                                                                        {"candidatesTokenCount", usage.output},
-                                                                        {"cachedContentTokenCount", usage.cached}})}});
+    const Value event =
+        Value::object({{"candidates", Value::array({candidate})},
+                       {"modelVersion", form.model},
+                       {"usageMetadata", Value::object({{"promptTokenCount", usage.input},
+                                                        {"candidatesTokenCount", usage.output},
+                                                        {"cachedContentTokenCount", usage.cached}})}});
     out.push_back(fmt::format("data: {}\r\n\r\n", json::write(event)));
   };
   for (const std::string_view piece : pieces_of(reply.reasoning, reply.chunk_bytes))
@@ -285,10 +289,12 @@ std::vector<std::string> responses_events(const Reply& reply, const AnswerForm& 
     out.push_back(named_event(event));
   };
   const auto begin = [&](const Value& item) {
-    add(Value::object({{"type", "response.output_item.added"}, {"output_index", output.size()}, {"item", item}}));
+    add(Value::object(
+        {{"type", "response.output_item.added"}, {"output_index", output.size()}, {"item", item}}));
   };
   const auto end = [&](const Value& item) {
-    add(Value::object({{"type", "response.output_item.done"}, {"output_index", output.size()}, {"item", item}}));
+    add(Value::object(
+        {{"type", "response.output_item.done"}, {"output_index", output.size()}, {"item", item}}));
     output.push_back(item);
   };
   const auto delta = [&](std::string_view type, std::string_view piece) {
@@ -369,8 +375,8 @@ std::string frame(std::string_view type, const Value& payload) {
   header(":content-type", "application/json");
   header(":message-type", "event");
   const size_t total = 12 + headers.size() + body.size() + 4;
-  std::string out = big_endian(static_cast<std::uint32_t>(total)) +
-                    big_endian(static_cast<std::uint32_t>(headers.size()));
+  std::string out =
+      big_endian(static_cast<std::uint32_t>(total)) + big_endian(static_cast<std::uint32_t>(headers.size()));
   out += big_endian(crc32(out));
   out += headers + body;
   return out + big_endian(crc32(out));
@@ -412,11 +418,12 @@ std::vector<std::string> bedrock_events(const Reply& reply, const AnswerForm& fo
                                   : reply.calls.empty()        ? "end_turn"
                                                                : "tool_use";
   out.push_back(frame("messageStop", Value::object({{"stopReason", reason}})));
-  out.push_back(frame("metadata", Value::object({{"usage", Value::object({{"inputTokens", usage.input - usage.cached},
-                                                                          {"outputTokens", usage.output},
-                                                                          {"totalTokens", usage.input + usage.output},
-                                                                          {"cacheReadInputTokens", usage.cached}})},
-                                                 {"metrics", Value::object({{"latencyMs", 1}})}})));
+  out.push_back(
+      frame("metadata", Value::object({{"usage", Value::object({{"inputTokens", usage.input - usage.cached},
+                                                                {"outputTokens", usage.output},
+                                                                {"totalTokens", usage.input + usage.output},
+                                                                {"cacheReadInputTokens", usage.cached}})},
+                                       {"metrics", Value::object({{"latencyMs", 1}})}})));
   return out;
 }
 
@@ -487,9 +494,10 @@ std::vector<std::string> events_over(Wire wire, const Reply& reply, const Answer
 
 std::string error_body_over(Wire wire, const Reply& reply) {
   if (reply.body) return *reply.body;
-  const Value error = reply.error ? *reply.error
-                                  : Value::object({{"type", "scripted_error"},
-                                                   {"message", fmt::format("scripted status {}", reply.status)}});
+  const Value error = reply.error
+                          ? *reply.error
+                          : Value::object({{"type", "scripted_error"},
+                                           {"message", fmt::format("scripted status {}", reply.status)}});
   if (wire == Wire::kMessages) return json::write(Value::object({{"type", "error"}, {"error", error}}));
   if (wire == Wire::kOllama) return json::write(Value::object({{"error", error.string_or("message")}}));
   if (wire == Wire::kBedrock) return json::write(error);

@@ -110,7 +110,7 @@ struct Answer {
   std::vector<ToolCall> tool_calls;
   Usage usage;
   FinishReason finish_reason = FinishReason::kUnknown;
-  std::string model;                // the one that answered
+  std::string model;               // the one that answered
   std::string provider_data = {};  // see Message
 };
 

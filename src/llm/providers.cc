@@ -11,7 +11,12 @@
 namespace chela::llm {
 namespace {
 
-constexpr std::array kProtocols{std::pair{Protocol::kOpenAiChat, std::string_view("openai_chat")}};
+constexpr std::array<std::pair<Protocol, std::string_view>, 5> kProtocols{
+    {{Protocol::kOpenAiChat, "openai_chat"},
+     {Protocol::kOpenAiResponses, "openai_responses"},
+     {Protocol::kAnthropic, "anthropic"},
+     {Protocol::kGemini, "gemini"},
+     {Protocol::kOllama, "ollama"}}};
 
 // What unsupported_params may name: the fields of Sampling.
 constexpr std::array<std::string_view, 10> kParams{

@@ -154,12 +154,10 @@ void begin_batch(State& state, llm::Answer& answer) {
     state.batch.push_back(std::move(call));
   }
   offer_client_calls(state);
-  state.conversation.append(
-      state.start.number,
-      {.role = llm::Role::kAssistant,
-       .content = answer.text,
-       .tool_calls = std::move(answer.tool_calls),
-       .provider_data = std::move(answer.provider_data)});
+  state.conversation.append(state.start.number, {.role = llm::Role::kAssistant,
+                                                 .content = answer.text,
+                                                 .tool_calls = std::move(answer.tool_calls),
+                                                 .provider_data = std::move(answer.provider_data)});
   state.phase = Phase::kTools;
 }
 

@@ -21,19 +21,17 @@ json::Value text_block(std::string_view text) {
 }
 
 json::Value image_block(const Image& image) {
-  if (!image.bytes) return text_block(fmt::format("[an image of type {} that is not kept]", image.media_type));
-  return json::Value::object(
-      {{"type", "image"},
-       {"source", json::Value::object({{"type", "base64"},
-                                       {"media_type", image.media_type},
-                                       {"data", base64::encode(*image.bytes)}})}});
+  if (!image.bytes)
+    return text_block(fmt::format("[an image of type {} that is not kept]", image.media_type));
+  return json::Value::object({{"type", "image"},
+                              {"source", json::Value::object({{"type", "base64"},
+                                                              {"media_type", image.media_type},
+                                                              {"data", base64::encode(*image.bytes)}})}});
 }
 
 json::Value call_block(const ToolCall& call) {
-  return json::Value::object({{"type", "tool_use"},
-                              {"id", call.id},
-                              {"name", call.name},
-                              {"input", wire::arguments_object(call)}});
+  return json::Value::object(
+      {{"type", "tool_use"}, {"id", call.id}, {"name", call.name}, {"input", wire::arguments_object(call)}});
 }
 
 json::Value result_block(const Part& part) {
@@ -159,8 +157,8 @@ class Body {
   std::int64_t max_tokens() const {
     const std::optional<ModelVersion> version = model_version(request_.model);
     const bool old = version && *version == ModelVersion{3, 0};
-    const std::int64_t answer =
-        std::max<std::int64_t>(1, request_.sampling.max_tokens.value_or(old ? kOldMaxTokens : kDefaultMaxTokens));
+    const std::int64_t answer = std::max<std::int64_t>(
+        1, request_.sampling.max_tokens.value_or(old ? kOldMaxTokens : kDefaultMaxTokens));
     return thinking_ == Thinking::kBudget ? answer + budget() : answer;
   }
 
@@ -249,7 +247,8 @@ class Body {
 
   // What a client of /v1 says beyond OpenAI's parameters, and what this protocol has of those.
   void add_extra() {
-    if (const json::Value* top_k = request_.extra.find("top_k"); top_k != nullptr && thinking_ == Thinking::kNone)
+    if (const json::Value* top_k = request_.extra.find("top_k");
+        top_k != nullptr && thinking_ == Thinking::kNone)
       out_.set("top_k", *top_k);
     if (const json::Value* user = request_.extra.find("user"); user != nullptr && user->is_string())
       out_.set("metadata", json::Value::object({{"user_id", *user}}));

@@ -20,7 +20,8 @@ const ToolSpec kEcho{"echo", "says it again", *json::parse(R"({"type":"object"})
 
 TEST(AnthropicBody, AWholeConversation) {
   Message seen = user("look");
-  seen.images.push_back({.media_type = "image/png", .hash = "h", .bytes = std::make_shared<std::string>("abc")});
+  seen.images.push_back(
+      {.media_type = "image/png", .hash = "h", .bytes = std::make_shared<std::string>("abc")});
   seen.images.push_back({.media_type = "image/gif", .hash = "i"});
   Request request{.model = "claude-sonnet-4-20250514",
                   .messages = {{.role = Role::kSystem, .content = "be kind"},
@@ -63,7 +64,10 @@ TEST(AnthropicBody, WhatWasMarkedLastIsMarkedInTheNextRequest) {
 }
 
 TEST(AnthropicBody, WithoutToolsCallsAreText) {
-  Request request{.model = "m", .messages = {user("x"), {.role = Role::kAssistant, .tool_calls = {{"a", "echo", "{}"}}}, tool("a", "1")}};
+  Request request{
+      .model = "m",
+      .messages = {
+          user("x"), {.role = Role::kAssistant, .tool_calls = {{"a", "echo", "{}"}}}, tool("a", "1")}};
   EXPECT_FALSE(part(body_of(request), "messages").contains("tool_use"));
   EXPECT_TRUE(part(body_of(request), "messages").contains("[Called tool `echo`"));
 }
@@ -86,8 +90,14 @@ TEST(AnthropicBody, ToolChoices) {
 
 TEST(AnthropicBody, ParametersThatTheProtocolHas) {
   Request request{.model = "claude-sonnet-4-0", .messages = {user("x")}};
-  request.sampling = {.temperature = 1.5, .top_p = 0.5, .presence_penalty = 1, .frequency_penalty = 1, .max_tokens = 7,
-                      .seed = 3, .stop = {"end"}, .response_format = *json::parse(R"({"type":"json_object"})")};
+  request.sampling = {.temperature = 1.5,
+                      .top_p = 0.5,
+                      .presence_penalty = 1,
+                      .frequency_penalty = 1,
+                      .max_tokens = 7,
+                      .seed = 3,
+                      .stop = {"end"},
+                      .response_format = *json::parse(R"({"type":"json_object"})")};
   request.extra.set("top_k", 5);
   request.extra.set("user", "ada");
   request.extra.set("store", true);
@@ -97,13 +107,15 @@ TEST(AnthropicBody, ParametersThatTheProtocolHas) {
   EXPECT_EQ(part(body, "stop_sequences"), R"(["end"])");
   EXPECT_EQ(part(body, "top_k"), "5");
   EXPECT_EQ(part(body, "metadata"), R"({"user_id":"ada"})");
-  for (const std::string_view absent : {"top_p", "presence_penalty", "frequency_penalty", "seed", "response_format",
-                                        "store", "output_config", "thinking"})
+  for (const std::string_view absent : {"top_p", "presence_penalty", "frequency_penalty", "seed",
+                                        "response_format", "store", "output_config", "thinking"})
     EXPECT_EQ(part(body, absent), "") << absent;
   request.model = "claude-opus-4-7";
   EXPECT_EQ(part(body_of(request), "temperature"), "");
-  request.sampling.response_format = *json::parse(R"({"type":"json_schema","json_schema":{"schema":{"type":"object"}}})");
-  EXPECT_EQ(part(body_of(request), "output_config"), R"({"format":{"type":"json_schema","schema":{"type":"object"}}})");
+  request.sampling.response_format =
+      *json::parse(R"({"type":"json_schema","json_schema":{"schema":{"type":"object"}}})");
+  EXPECT_EQ(part(body_of(request), "output_config"),
+            R"({"format":{"type":"json_schema","schema":{"type":"object"}}})");
   request.model = "claude-3-opus-20240229";
   request.sampling = {};
   EXPECT_EQ(body_of(request).int_or("max_tokens", 0), kOldMaxTokens);
@@ -135,12 +147,14 @@ TEST(AnthropicBody, SignedThoughtsGoBackWhereTheyWere) {
   step.provider_data =
       R"({"anthropic":[{"type":"thinking","thinking":"t","signature":"s"},{"type":"text","size":2},)"
       R"({"type":"redacted_thinking","data":"d"},{"type":"tool_use"}]})";
-  Request request{.model = "claude-sonnet-4-5", .messages = {user("x"), step, tool("1", "r")}, .tools = {kEcho}};
+  Request request{
+      .model = "claude-sonnet-4-5", .messages = {user("x"), step, tool("1", "r")}, .tools = {kEcho}};
   request.sampling.reasoning_effort = "low";
   json::Value body = body_of(request);
-  EXPECT_EQ(json::write(*(*body.find("messages")->as_array())[1].find("content")),
-            R"([{"type":"thinking","thinking":"t","signature":"s"},{"type":"text","text":"ab"},)"
-            R"({"type":"redacted_thinking","data":"d"},{"type":"tool_use","id":"1","name":"echo","input":{}}])");
+  EXPECT_EQ(
+      json::write(*(*body.find("messages")->as_array())[1].find("content")),
+      R"([{"type":"thinking","thinking":"t","signature":"s"},{"type":"text","text":"ab"},)"
+      R"({"type":"redacted_thinking","data":"d"},{"type":"tool_use","id":"1","name":"echo","input":{}}])");
   EXPECT_NE(part(body, "thinking"), "");
   // Without them, or when they belong to another text, the model goes on without thinking; the next turn may think again.
   for (const std::string data : {"", R"({"anthropic":[{"type":"text","size":9}]})", R"({"gemini":[]})"}) {

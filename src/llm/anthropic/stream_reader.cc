@@ -71,7 +71,9 @@ Result<> StreamReader::begin_block(std::int64_t index, const json::Value& block)
   const std::string type = block.string_or("type");
   if (blocks_.size() >= 2 * kMaxAnswerCalls) return fail(wire::answer_too_large(errors().server));
   blocks_.push_back({.index = index, .type = type, .content = {}});
-  if (type == "text") return add_to_block(index, json::Value::object({{"type", "text_delta"}, {"text", block.string_or("text")}}));
+  if (type == "text")
+    return add_to_block(index,
+                        json::Value::object({{"type", "text_delta"}, {"text", block.string_or("text")}}));
   if (is_thought(type)) {
     Block& added = blocks_.back();
     added.content = block;
@@ -83,7 +85,8 @@ Result<> StreamReader::begin_block(std::int64_t index, const json::Value& block)
     blocks_.pop_back();  // of tools that the provider runs itself: none were asked for
     return {};
   }
-  if (Result<> begun = begin_call(index, block.string_or("id"), block.string_or("name")); !begun) return begun;
+  if (Result<> begun = begin_call(index, block.string_or("id"), block.string_or("name")); !begun)
+    return begun;
   const json::Value* input = wire::given(block, "input");
   // In a stream it is {} and comes in pieces.
   if (input == nullptr || !input->is_object() || input->as_object()->empty()) return {};
@@ -133,7 +136,8 @@ void StreamReader::stop(std::string_view reason) {
 // Thoughts of an answer that calls tools have to be sent back as they were signed, and where they were among texts and calls; of those two
 // the place is enough.
 void StreamReader::complete(Answer& answer) {
-  const bool thought = std::ranges::any_of(blocks_, [](const Block& block) { return is_thought(block.type); });
+  const bool thought =
+      std::ranges::any_of(blocks_, [](const Block& block) { return is_thought(block.type); });
   if (!thought || answer.tool_calls.empty()) return;
   json::Array kept;
   for (Block& block : blocks_) {

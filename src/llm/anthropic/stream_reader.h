@@ -18,10 +18,10 @@ class StreamReader final : public wire::EventReader {
   struct Block {
     std::int64_t index = 0;
     std::string type;
-    json::Value content;         // of thoughts, but for their text and signature
-    std::string thinking = {};   // and these two, which come in pieces
+    json::Value content;        // of thoughts, but for their text and signature
+    std::string thinking = {};  // and these two, which come in pieces
     std::string signature = {};
-    size_t text_bytes = 0;       // of a text
+    size_t text_bytes = 0;  // of a text
   };
 
   Result<> on_event(std::string_view name, const json::Value& event) override;

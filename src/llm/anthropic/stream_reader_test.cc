@@ -24,8 +24,9 @@ constexpr std::string_view kEnd =
 constexpr std::string_view kStop = R"({"type":"message_stop"})";
 
 TEST(AnthropicStream, TextAndUsage) {
-  const Answer answer = testing::answer_of<StreamReader>(
-      sse({kStart, R"({"type":"ping"})", kTextStart, kHello, R"({"type":"content_block_stop","index":0})", kEnd, kStop}));
+  const Answer answer =
+      testing::answer_of<StreamReader>(sse({kStart, R"({"type":"ping"})", kTextStart, kHello,
+                                            R"({"type":"content_block_stop","index":0})", kEnd, kStop}));
   EXPECT_EQ(answer.text, "Hell\u00f6");
   EXPECT_EQ(answer.model, "claude-x");
   EXPECT_EQ(answer.usage.input_tokens, 12);
@@ -37,7 +38,8 @@ TEST(AnthropicStream, TextAndUsage) {
 
 TEST(AnthropicStream, ThoughtsAndParallelCalls) {
   const Answer answer = testing::answer_of<StreamReader>(sse(
-      {kStart, R"({"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}})",
+      {kStart,
+       R"({"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}})",
        R"({"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"let "}})",
        R"({"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"me"}})",
        R"({"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"sig"}})",
@@ -51,9 +53,10 @@ TEST(AnthropicStream, ThoughtsAndParallelCalls) {
   EXPECT_EQ(answer.reasoning, "let me");
   EXPECT_EQ(answer.tool_calls, (std::vector<ToolCall>{{"a", "f", R"({"x":1})"}, {"b", "g", "{}"}}));
   EXPECT_EQ(answer.finish_reason, FinishReason::kToolCalls);
-  EXPECT_EQ(answer.provider_data,
-            R"({"anthropic":[{"type":"thinking","thinking":"let me","signature":"sig"},{"type":"redacted_thinking","data":"xyz"},)"
-            R"({"type":"text","size":2},{"type":"tool_use"},{"type":"tool_use"}]})");
+  EXPECT_EQ(
+      answer.provider_data,
+      R"({"anthropic":[{"type":"thinking","thinking":"let me","signature":"sig"},{"type":"redacted_thinking","data":"xyz"},)"
+      R"({"type":"text","size":2},{"type":"tool_use"},{"type":"tool_use"}]})");
 }
 
 TEST(AnthropicStream, AWholeMessage) {
@@ -80,9 +83,9 @@ TEST(AnthropicStream, ReasonsToStop) {
 
 TEST(AnthropicStream, ErrorsAreTyped) {
   const auto error = [](std::string_view type, std::string_view message) {
-    return testing::error_of<StreamReader>(sse(
-        {kStart, kHello,
-         fmt::format(R"({{"type":"error","error":{{"type":"{}","message":"{}"}}}})", type, message)}));
+    return testing::error_of<StreamReader>(
+        sse({kStart, kHello,
+             fmt::format(R"({{"type":"error","error":{{"type":"{}","message":"{}"}}}})", type, message)}));
   };
   EXPECT_EQ(error("overloaded_error", "busy").code, Code::kUpstream);
   EXPECT_EQ(error("rate_limit_error", "slow").code, Code::kRateLimited);
@@ -92,9 +95,11 @@ TEST(AnthropicStream, ErrorsAreTyped) {
   const Error context = error("invalid_request_error", "prompt is too long: 9 tokens > 8 maximum");
   EXPECT_EQ(context.code, Code::kInvalidArgument);
   EXPECT_EQ(context.detail("reason"), "context_length");
-  EXPECT_EQ(testing::error_of<StreamReader>(R"({"type":"error","error":{"type":"api_error","message":"x"}})").code,
-            Code::kUpstream);
-  EXPECT_EQ(testing::error_of<StreamReader>(R"({"error":"proxy"})").message, "test:80 reported an error: proxy");
+  EXPECT_EQ(
+      testing::error_of<StreamReader>(R"({"type":"error","error":{"type":"api_error","message":"x"}})").code,
+      Code::kUpstream);
+  EXPECT_EQ(testing::error_of<StreamReader>(R"({"error":"proxy"})").message,
+            "test:80 reported an error: proxy");
 }
 
 TEST(AnthropicStream, CutsAreUpstreamErrors) {
@@ -104,8 +109,10 @@ TEST(AnthropicStream, CutsAreUpstreamErrors) {
 
 TEST(AnthropicStream, BlocksHaveALimit) {
   testing::expect_a_limit<StreamReader>(
-      "", [](size_t n) {
-        return sse({fmt::format(R"({{"type":"content_block_start","index":{},"content_block":{{"type":"text"}}}})", n)});
+      "",
+      [](size_t n) {
+        return sse({fmt::format(
+            R"({{"type":"content_block_start","index":{},"content_block":{{"type":"text"}}}})", n)});
       },
       2 * kMaxAnswerCalls);
 }

@@ -1,6 +1,10 @@
 #include "llm/backends/make_provider.h"
 
+#include "llm/anthropic/anthropic_provider.h"
+#include "llm/gemini/gemini_provider.h"
+#include "llm/ollama/ollama_provider.h"
 #include "llm/openai/openai_provider.h"
+#include "llm/responses/responses_provider.h"
 
 namespace chela::llm {
 namespace {
@@ -15,16 +19,16 @@ std::vector<std::pair<std::string, std::string>> headers_of(const ProviderEntry&
   return headers;
 }
 
-Result<std::unique_ptr<Provider>> make_openai_chat(const ProviderEntry& entry, ProviderSetup setup,
-                                                   net::HttpClient& http, runtime::EventLoop& loop) {
-  openai::Options options{.base_url = setup.base_url,
-                          .address_key = setup.address_key,
-                          .unix_socket = setup.unix_socket,
-                          .extra_headers = headers_of(entry, setup),
-                          .stall_timeout = setup.stall_timeout};
+template <class Adapter>
+Result<std::unique_ptr<Provider>> make(const ProviderEntry& entry, ProviderSetup setup, net::HttpClient& http,
+                                       runtime::EventLoop& loop) {
+  wire::ServerOptions options{.base_url = setup.base_url,
+                              .address_key = setup.address_key,
+                              .unix_socket = setup.unix_socket,
+                              .extra_headers = headers_of(entry, setup),
+                              .stall_timeout = setup.stall_timeout};
   if (entry.key_header.empty()) options.api_key = std::move(setup.api_key);
-  Result<std::unique_ptr<openai::OpenAiProvider>> made =
-      openai::OpenAiProvider::create(std::move(options), http, loop);
+  Result<std::unique_ptr<Adapter>> made = Adapter::create(std::move(options), http, loop);
   if (!made) return fail(std::move(made.error()));
   return std::move(*made);
 }
@@ -35,7 +39,15 @@ Result<std::unique_ptr<Provider>> make_provider(const ProviderEntry& entry, Prov
                                                 net::HttpClient& http, runtime::EventLoop& loop) {
   switch (entry.protocol) {
     case Protocol::kOpenAiChat:
-      return make_openai_chat(entry, std::move(setup), http, loop);
+      return make<openai::OpenAiProvider>(entry, std::move(setup), http, loop);
+    case Protocol::kOpenAiResponses:
+      return make<responses::ResponsesProvider>(entry, std::move(setup), http, loop);
+    case Protocol::kAnthropic:
+      return make<anthropic::AnthropicProvider>(entry, std::move(setup), http, loop);
+    case Protocol::kGemini:
+      return make<gemini::GeminiProvider>(entry, std::move(setup), http, loop);
+    case Protocol::kOllama:
+      return make<ollama::OllamaProvider>(entry, std::move(setup), http, loop);
   }
   return fail(Code::kInternal, "the protocol of '{}' has no adapter", entry.id);
 }

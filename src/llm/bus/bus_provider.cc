@@ -26,7 +26,8 @@ json::Value plain_calls(const json::Value& calls) {
 // The request as workers know it: what another provider wants back with its own answers says nothing to them.
 json::Value for_worker(const Request& request) {
   json::Value value = to_json(request);
-  for (json::Value& message : *value.find("messages")->as_array()) message.as_object()->erase("provider_data");
+  for (json::Value& message : *value.find("messages")->as_array())
+    message.as_object()->erase("provider_data");
   return value;
 }
 

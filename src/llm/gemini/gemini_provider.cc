@@ -14,7 +14,8 @@ std::string_view bare(std::string_view model) {
 
 }  // namespace
 
-Result<std::unique_ptr<GeminiProvider>> GeminiProvider::create(wire::ServerOptions options, net::HttpClient& http,
+Result<std::unique_ptr<GeminiProvider>> GeminiProvider::create(wire::ServerOptions options,
+                                                               net::HttpClient& http,
                                                                runtime::EventLoop& loop) {
   const Result<net::Url> root = wire::root_url(options.base_url, "/v1beta", "/models");
   if (!root) return fail(root.error());
@@ -30,8 +31,8 @@ net::Headers GeminiProvider::access() const {
   return headers;
 }
 
-Task<Result<Answer>> GeminiProvider::complete(Request request, DeltaSink sink, std::optional<SteadyTime> deadline,
-                                              std::stop_token stop) {
+Task<Result<Answer>> GeminiProvider::complete(Request request, DeltaSink sink,
+                                              std::optional<SteadyTime> deadline, std::stop_token stop) {
   std::string url = fmt::format("{}/models/{}:streamGenerateContent?alt=sse", root_,
                                 wire::url_segment(bare(request.model)));
   net::ClientRequest http = server_->request("POST", std::move(url), access());
@@ -41,8 +42,8 @@ Task<Result<Answer>> GeminiProvider::complete(Request request, DeltaSink sink, s
 }
 
 Task<Result<std::vector<std::string>>> GeminiProvider::models(std::stop_token stop) {
-  const Result<json::Value> list =
-      co_await server_->fetch(server_->request("GET", root_ + "/models?pageSize=1000", access()), std::move(stop));
+  const Result<json::Value> list = co_await server_->fetch(
+      server_->request("GET", root_ + "/models?pageSize=1000", access()), std::move(stop));
   if (!list) co_return fail(list.error());
   Result<std::vector<std::string>> names = wire::ids_of(server_->errors(), *list, "models", "name");
   if (!names) co_return names;

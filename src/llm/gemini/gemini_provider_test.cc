@@ -15,9 +15,10 @@ TEST(Gemini, NamesTheModelInTheAddressAndTheKeyInAHeader) {
   const auto http = net::make_curl_client(loop);
   testing::ScriptedModel model(loop);
   ASSERT_TRUE(model.listen_tcp(0));
-  const auto provider =
-      std::move(*GeminiProvider::create({.base_url = model.base_url(), .api_key = "key-of-the-test"}, *http, loop));
-  for (const auto& [name, segment] : {std::pair("models/gemini-2.5-pro", "gemini-2.5-pro"), std::pair("a/../b?", "a%2F..%2Fb%3F")}) {
+  const auto provider = std::move(
+      *GeminiProvider::create({.base_url = model.base_url(), .api_key = "key-of-the-test"}, *http, loop));
+  for (const auto& [name, segment] :
+       {std::pair("models/gemini-2.5-pro", "gemini-2.5-pro"), std::pair("a/../b?", "a%2F..%2Fb%3F")}) {
     Request request{.model = name, .messages = {{.content = "hi"}}};
     const Result<Answer> answer = runtime::block_on(loop, provider->complete(request, {}, std::nullopt, {}));
     ASSERT_TRUE(answer) << answer.error().text();

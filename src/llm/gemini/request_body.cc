@@ -115,7 +115,10 @@ json::Value thinking_of(std::string_view model, std::string_view effort) {
   }
   const bool off = effort == "none";
   out.set("includeThoughts", !off);
-  const int budget = off ? 0 : effort == "minimal" || effort == "low" ? 1024 : effort == "medium" ? 8192 : 24576;
+  const int budget = off                                      ? 0
+                     : effort == "minimal" || effort == "low" ? 1024
+                     : effort == "medium"                     ? 8192
+                                                              : 24576;
   out.set("thinkingBudget", budget);
   return out;
 }
@@ -152,7 +155,8 @@ std::string request_body(Request request) {
   json::Value body = json::Value::object();
   const wire::Turns turns = wire::as_turns(std::move(request.messages));
   if (!turns.system.empty())
-    body.set("systemInstruction", json::Value::object({{"parts", json::Value::array({text_part(turns.system)})}}));
+    body.set("systemInstruction",
+             json::Value::object({{"parts", json::Value::array({text_part(turns.system)})}}));
   Contents contents(wants_signatures(request.model));
   json::Array list;
   for (const Turn& turn : turns.turns) list.push_back(contents.of(turn));

@@ -22,7 +22,8 @@ std::string part(const Request& request, std::string_view key) {
 
 TEST(GeminiBody, AWholeConversation) {
   Message seen{.role = Role::kUser, .content = "look"};
-  seen.images.push_back({.media_type = "image/png", .hash = "h", .bytes = std::make_shared<std::string>("abc")});
+  seen.images.push_back(
+      {.media_type = "image/png", .hash = "h", .bytes = std::make_shared<std::string>("abc")});
   const Request request{.model = "gemini-2.5-flash",
                         .messages = {{.role = Role::kSystem, .content = "be kind"},
                                      seen,
@@ -43,11 +44,14 @@ TEST(GeminiBody, AWholeConversation) {
 TEST(GeminiBody, SignaturesAndIdsGoBackWithTheirCalls) {
   Message step = asks({"call_1", "call_2"});
   step.provider_data = R"({"gemini":[{"id":"g1","signature":"s"},{}]})";
-  Request request{.model = "gemini-3-pro", .messages = {{.content = "x"}, step, result("call_1", "r"), result("call_2", "q")}};
+  Request request{.model = "gemini-3-pro",
+                  .messages = {{.content = "x"}, step, result("call_1", "r"), result("call_2", "q")}};
   const std::string contents = part(request, "contents");
-  EXPECT_TRUE(contents.contains(R"({"functionCall":{"name":"echo","args":{"x":1},"id":"g1"},"thoughtSignature":"s"})"));
+  EXPECT_TRUE(contents.contains(
+      R"({"functionCall":{"name":"echo","args":{"x":1},"id":"g1"},"thoughtSignature":"s"})"));
   EXPECT_TRUE(contents.contains(R"({"functionCall":{"name":"echo","args":{"x":1}}})"));
-  EXPECT_TRUE(contents.contains(R"({"functionResponse":{"name":"echo","response":{"output":"r"},"id":"g1"}})"));
+  EXPECT_TRUE(
+      contents.contains(R"({"functionResponse":{"name":"echo","response":{"output":"r"},"id":"g1"}})"));
   EXPECT_FALSE(contents.contains("call_"));
   // Calls of another model: the first of a step says that there is no signature, for models that insist on one.
   request.messages[1].provider_data = R"({"anthropic":[]})";
@@ -66,25 +70,34 @@ TEST(GeminiBody, ToolChoices) {
   request.tool_choice = ToolChoice::kRequired;
   EXPECT_EQ(part(request, "toolConfig"), R"({"functionCallingConfig":{"mode":"ANY"}})");
   request.tool_choice_name = "echo";
-  EXPECT_EQ(part(request, "toolConfig"), R"({"functionCallingConfig":{"mode":"ANY","allowedFunctionNames":["echo"]}})");
+  EXPECT_EQ(part(request, "toolConfig"),
+            R"({"functionCallingConfig":{"mode":"ANY","allowedFunctionNames":["echo"]}})");
 }
 
 TEST(GeminiBody, Parameters) {
   Request request{.model = "gemini-2.5-pro", .messages = {{.content = "x"}}};
   EXPECT_EQ(part(request, "generationConfig"), "");
-  request.sampling = {.temperature = 0.5, .top_p = 0.25, .presence_penalty = 1, .frequency_penalty = 2, .max_tokens = 7,
-                      .seed = 3, .stop = {"end"},
-                      .response_format = *json::parse(R"({"type":"json_schema","json_schema":{"schema":{"a":1}}})"),
-                      .reasoning_effort = "medium"};
+  request.sampling = {
+      .temperature = 0.5,
+      .top_p = 0.25,
+      .presence_penalty = 1,
+      .frequency_penalty = 2,
+      .max_tokens = 7,
+      .seed = 3,
+      .stop = {"end"},
+      .response_format = *json::parse(R"({"type":"json_schema","json_schema":{"schema":{"a":1}}})"),
+      .reasoning_effort = "medium"};
   request.extra.set("top_k", 4);
-  EXPECT_EQ(part(request, "generationConfig"),
-            R"({"temperature":0.5,"topP":0.25,"topK":4,"presencePenalty":1.0,"frequencyPenalty":2.0,"maxOutputTokens":7,"seed":3,)"
-            R"("stopSequences":["end"],"responseMimeType":"application/json","responseJsonSchema":{"a":1},)"
-            R"("thinkingConfig":{"includeThoughts":true,"thinkingBudget":8192}})");
+  EXPECT_EQ(
+      part(request, "generationConfig"),
+      R"({"temperature":0.5,"topP":0.25,"topK":4,"presencePenalty":1.0,"frequencyPenalty":2.0,"maxOutputTokens":7,"seed":3,)"
+      R"("stopSequences":["end"],"responseMimeType":"application/json","responseJsonSchema":{"a":1},)"
+      R"("thinkingConfig":{"includeThoughts":true,"thinkingBudget":8192}})");
   request.sampling = {.reasoning_effort = "none"};
   EXPECT_TRUE(part(request, "generationConfig").contains(R"({"includeThoughts":false,"thinkingBudget":0})"));
   request.model = "gemini-3-flash";
-  EXPECT_TRUE(part(request, "generationConfig").contains(R"({"includeThoughts":true,"thinkingLevel":"low"})"));
+  EXPECT_TRUE(
+      part(request, "generationConfig").contains(R"({"includeThoughts":true,"thinkingLevel":"low"})"));
 }
 
 }  // namespace

@@ -41,11 +41,10 @@ Result<> StreamReader::on_event(std::string_view, const json::Value& event) {
   if (const json::Value* usage = wire::given(event, "usageMetadata")) {
     // Running totals. Thoughts are told apart from the rest of the answer.
     const std::int64_t input = wire::token_count(*usage, "promptTokenCount");
-    answer().usage = {
-        .input_tokens = input,
-        .output_tokens =
-            wire::token_count(*usage, "candidatesTokenCount") + wire::token_count(*usage, "thoughtsTokenCount"),
-        .cached_tokens = std::min(input, wire::token_count(*usage, "cachedContentTokenCount"))};
+    answer().usage = {.input_tokens = input,
+                      .output_tokens = wire::token_count(*usage, "candidatesTokenCount") +
+                                       wire::token_count(*usage, "thoughtsTokenCount"),
+                      .cached_tokens = std::min(input, wire::token_count(*usage, "cachedContentTokenCount"))};
   }
   const json::Value* feedback = wire::given(event, "promptFeedback");
   if (feedback != nullptr && !feedback->string_or("blockReason").empty())
@@ -86,13 +85,15 @@ Result<> StreamReader::add_call(const json::Value& part, const json::Value& func
 Result<> StreamReader::stop(std::string_view reason) {
   if (reason.empty()) return {};
   if (reason == "MALFORMED_FUNCTION_CALL" || reason == "UNEXPECTED_TOOL_CALL")
-    return fail(Code::kUpstream, "the model behind {} made a call that means nothing ({})", errors().server, reason);
+    return fail(Code::kUpstream, "the model behind {} made a call that means nothing ({})", errors().server,
+                reason);
   finish_with(reason_of(reason));
   return {};
 }
 
 void StreamReader::complete(Answer& answer) {
-  const bool any = std::ranges::any_of(kept_, [](const json::Value& entry) { return !entry.as_object()->empty(); });
+  const bool any =
+      std::ranges::any_of(kept_, [](const json::Value& entry) { return !entry.as_object()->empty(); });
   if (any) answer.provider_data = wire::pack_provider_data("gemini", std::move(kept_));
 }
 

@@ -11,7 +11,8 @@ constexpr std::string_view kOwn = "/api";
 
 }  // namespace
 
-Result<std::unique_ptr<OllamaProvider>> OllamaProvider::create(wire::ServerOptions options, net::HttpClient& http,
+Result<std::unique_ptr<OllamaProvider>> OllamaProvider::create(wire::ServerOptions options,
+                                                               net::HttpClient& http,
                                                                runtime::EventLoop& loop) {
   Result<net::Url> root = wire::root_url(options.base_url, "", "/chat");
   if (!root) return fail(root.error());
@@ -23,8 +24,8 @@ Result<std::unique_ptr<OllamaProvider>> OllamaProvider::create(wire::ServerOptio
   return std::unique_ptr<OllamaProvider>(new OllamaProvider(root->text(), std::move(*server)));
 }
 
-Task<Result<Answer>> OllamaProvider::complete(Request request, DeltaSink sink, std::optional<SteadyTime> deadline,
-                                              std::stop_token stop) {
+Task<Result<Answer>> OllamaProvider::complete(Request request, DeltaSink sink,
+                                              std::optional<SteadyTime> deadline, std::stop_token stop) {
   net::ClientRequest http = server_->request("POST", root_ + "/chat", server_->bearer());
   http.body = request_body(std::move(request));
   auto reader = std::make_unique<StreamReader>(server_->errors(), std::move(sink));

@@ -16,8 +16,8 @@ TEST(Ollama, AnyFormOfItsAddressWillDo) {
   testing::ScriptedModel model(loop);
   ASSERT_TRUE(model.listen_tcp(0));
   for (const std::string_view end : {"", "/", "/v1", "/api", "/api/chat"}) {
-    const auto provider = std::move(
-        *OllamaProvider::create({.base_url = model.base_url() + std::string(end), .api_key = "cloud-key"}, *http, loop));
+    const auto provider = std::move(*OllamaProvider::create(
+        {.base_url = model.base_url() + std::string(end), .api_key = "cloud-key"}, *http, loop));
     Request request{.model = "q", .messages = {{.content = "hi"}}};
     const Result<Answer> answer = runtime::block_on(loop, provider->complete(request, {}, std::nullopt, {}));
     ASSERT_TRUE(answer) << answer.error().text();

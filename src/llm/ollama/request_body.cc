@@ -13,7 +13,8 @@ json::Value calls_of(const std::vector<ToolCall>& calls) {
   for (const ToolCall& call : calls) {
     json::Value entry = json::Value::object();
     if (!call.id.empty()) entry.set("id", call.id);
-    entry.set("function", json::Value::object({{"name", call.name}, {"arguments", wire::arguments_object(call)}}));
+    entry.set("function",
+              json::Value::object({{"name", call.name}, {"arguments", wire::arguments_object(call)}}));
     out.push_back(std::move(entry));
   }
   return out;
@@ -31,7 +32,8 @@ json::Array messages_of(std::vector<Message> messages) {
   json::Array out;
   std::map<std::string, std::string> names;  // of calls, by id
   for (const Message& message : wire::well_ordered(std::move(messages))) {
-    json::Value entry = json::Value::object({{"role", role_name(message.role)}, {"content", message.content}});
+    json::Value entry =
+        json::Value::object({{"role", role_name(message.role)}, {"content", message.content}});
     if (json::Value images = images_of(message.images); !images.as_array()->empty())
       entry.set("images", std::move(images));
     for (const ToolCall& call : message.tool_calls) names[call.id] = call.name;
@@ -101,7 +103,8 @@ std::string request_body(Request request) {
   if (!request.tools.empty() && !off) body.set("tools", tools_of(request.tools));
   if (json::Object options = options_of(request); !options.empty()) body.set("options", std::move(options));
   if (std::optional<json::Value> format = format_of(request.sampling)) body.set("format", std::move(*format));
-  if (!request.sampling.reasoning_effort.empty()) body.set("think", think_of(request.sampling.reasoning_effort));
+  if (!request.sampling.reasoning_effort.empty())
+    body.set("think", think_of(request.sampling.reasoning_effort));
   if (const json::Value* alive = request.extra.find("keep_alive")) body.set("keep_alive", *alive);
   body.set("stream", true);
   return json::write(body);

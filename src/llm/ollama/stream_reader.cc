@@ -32,7 +32,8 @@ Result<> StreamReader::add_call(const json::Value& call) {
   const json::Value* function = wire::given(call, "function");
   if (function == nullptr) return {};
   const auto key = static_cast<std::int64_t>(call_count());
-  if (Result<> begun = begin_call(key, call.string_or("id"), function->string_or("name")); !begun) return begun;
+  if (Result<> begun = begin_call(key, call.string_or("id"), function->string_or("name")); !begun)
+    return begun;
   const json::Value* arguments = wire::given(*function, "arguments");
   if (arguments == nullptr) return {};
   return set_arguments(key, arguments->is_string() ? *arguments->as_string() : json::write(*arguments));

@@ -12,8 +12,9 @@ constexpr std::string_view kDone =
 
 TEST(OllamaStream, TextThoughtsCallsAndUsage) {
   const Answer answer = testing::answer_of<StreamReader>(
-      std::string(R"({"model":"q","message":{"role":"assistant","content":"","thinking":"hm"},"done":false})") + "\n" +
-      R"({"message":{"content":"Hell\u00f6"},"done":false})" + "\r\n\n" +
+      std::string(
+          R"({"model":"q","message":{"role":"assistant","content":"","thinking":"hm"},"done":false})") +
+      "\n" + R"({"message":{"content":"Hell\u00f6"},"done":false})" + "\r\n\n" +
       R"({"message":{"content":"","tool_calls":[{"function":{"name":"f","arguments":{"x":1}}},{"id":"c","function":{"name":"g"}},7]}})" +
       "\n" + std::string(kDone));
   EXPECT_EQ(answer.text, "Hell\u00f6");
@@ -23,13 +24,16 @@ TEST(OllamaStream, TextThoughtsCallsAndUsage) {
   EXPECT_EQ(answer.finish_reason, FinishReason::kToolCalls);
   EXPECT_EQ(answer.usage.input_tokens, 7);
   EXPECT_EQ(answer.usage.output_tokens, 3);
-  EXPECT_EQ(testing::answer_of<StreamReader>(R"({"message":{"content":"x"},"done":true,"done_reason":"length"})").finish_reason,
-            FinishReason::kLength);
+  EXPECT_EQ(
+      testing::answer_of<StreamReader>(R"({"message":{"content":"x"},"done":true,"done_reason":"length"})")
+          .finish_reason,
+      FinishReason::kLength);
 }
 
 TEST(OllamaStream, ErrorsAndCuts) {
   const std::string text = "{\"message\":{\"content\":\"x\"}}\n";
-  const Error error = testing::error_of<StreamReader>(text + R"({"error":"the runner died; key sk-very-secret"})");
+  const Error error =
+      testing::error_of<StreamReader>(text + R"({"error":"the runner died; key sk-very-secret"})");
   EXPECT_EQ(error.code, Code::kUpstream);
   EXPECT_EQ(error.message, "test:80 reported an error: the runner died; key [redacted]");
   const std::string whole = text + std::string(kDone);
@@ -39,7 +43,8 @@ TEST(OllamaStream, ErrorsAndCuts) {
 
 TEST(OllamaStream, CallsHaveALimit) {
   testing::expect_a_limit<StreamReader>(
-      "", [](size_t) { return "{\"message\":{\"tool_calls\":[{\"function\":{\"name\":\"f\"}}]}}\n"; }, kMaxAnswerCalls);
+      "", [](size_t) { return "{\"message\":{\"tool_calls\":[{\"function\":{\"name\":\"f\"}}]}}\n"; },
+      kMaxAnswerCalls);
 }
 
 }  // namespace

@@ -72,7 +72,8 @@ Result<Delta> AnswerBuilder::add(const json::Value& root, std::string_view messa
   answer_.text += delta.text;
   answer_.reasoning += delta.reasoning;
   bytes_ += delta.text.size() + delta.reasoning.size();
-  if (bytes_ > kMaxModelAnswerBytes || slots_.size() > kMaxAnswerCalls) return fail(wire::answer_too_large(errors_.server));
+  if (bytes_ > kMaxModelAnswerBytes || slots_.size() > kMaxAnswerCalls)
+    return fail(wire::answer_too_large(errors_.server));
   return delta;
 }
 

@@ -25,8 +25,8 @@ Task<Result<Answer>> OpenAiProvider::complete(Request request, DeltaSink sink,
 }
 
 Task<Result<std::vector<std::string>>> OpenAiProvider::models(std::stop_token stop) {
-  const Result<json::Value> list =
-      co_await server_->fetch(server_->request("GET", endpoint_.models_url, server_->bearer()), std::move(stop));
+  const Result<json::Value> list = co_await server_->fetch(
+      server_->request("GET", endpoint_.models_url, server_->bearer()), std::move(stop));
   if (!list) co_return fail(list.error());
   co_return wire::ids_of(server_->errors(), *list, "data", "id");
 }

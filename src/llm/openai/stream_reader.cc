@@ -18,7 +18,8 @@ Result<> StreamReader::feed(std::string_view bytes) {
     form_ = bytes[0] == '{' ? Form::kWhole : Form::kEvents;
   }
   if (form_ == Form::kEvents) return feed_events(bytes);
-  if (whole_.size() + bytes.size() > kMaxModelAnswerBytes) return fail(wire::answer_too_large(errors_.server));
+  if (whole_.size() + bytes.size() > kMaxModelAnswerBytes)
+    return fail(wire::answer_too_large(errors_.server));
   whole_ += bytes;
   return {};
 }

@@ -13,7 +13,8 @@ namespace {
 json::Value text_item(std::string_view role, std::string_view text) {
   const std::string_view type = role == "assistant" ? "output_text" : "input_text";
   return json::Value::object(
-      {{"role", role}, {"content", json::Value::array({json::Value::object({{"type", type}, {"text", text}})})}});
+      {{"role", role},
+       {"content", json::Value::array({json::Value::object({{"type", type}, {"text", text}})})}});
 }
 
 json::Value user_item(const Message& message) {
@@ -64,7 +65,8 @@ class Input {
 
   void add_answer(const Message& message) {
     const std::optional<json::Value> kept = wire::provider_data_of("responses", message.provider_data);
-    if (thoughts_ && kept && kept->is_array()) std::ranges::copy(*kept->as_array(), std::back_inserter(items_));
+    if (thoughts_ && kept && kept->is_array())
+      std::ranges::copy(*kept->as_array(), std::back_inserter(items_));
     if (!message.content.empty()) items_.push_back(text_item("assistant", message.content));
     for (const ToolCall& call : message.tool_calls) {
       items_.push_back(json::Value::object({{"type", "function_call"},
@@ -130,7 +132,8 @@ void set_sampling(json::Value& body, const Request& request, bool thinking) {
 bool thinks(std::string_view model) {
   if (model.contains("-chat")) return false;
   static constexpr std::array<std::string_view, 5> kFamilies{"o1", "o3", "o4", "gpt-5", "codex"};
-  return std::ranges::any_of(kFamilies, [model](std::string_view family) { return model.starts_with(family); });
+  return std::ranges::any_of(kFamilies,
+                             [model](std::string_view family) { return model.starts_with(family); });
 }
 
 std::string request_body(Request request) {
@@ -142,7 +145,8 @@ std::string request_body(Request request) {
   body.set("input", input.take());
   set_tools(body, request);
   set_sampling(body, request, thinking);
-  for (const std::string_view key : {"metadata", "user", "service_tier", "prompt_cache_key", "safety_identifier"}) {
+  for (const std::string_view key :
+       {"metadata", "user", "service_tier", "prompt_cache_key", "safety_identifier"}) {
     if (const json::Value* value = request.extra.find(key)) body.set(std::string(key), *value);
   }
   body.set("store", false);

@@ -14,9 +14,13 @@ std::string part(const Request& request, std::string_view key) {
 
 TEST(ResponsesBody, AWholeConversation) {
   Message seen{.role = Role::kUser, .content = "look"};
-  seen.images.push_back({.media_type = "image/png", .hash = "h", .bytes = std::make_shared<std::string>("abc")});
-  Message step{.role = Role::kAssistant, .content = "I look", .tool_calls = {{"a", "echo", R"({"x":1})"}, {"b", "echo", "{broken"}}};
-  step.provider_data = R"({"responses":[{"type":"reasoning","id":"rs","summary":[],"encrypted_content":"e"}]})";
+  seen.images.push_back(
+      {.media_type = "image/png", .hash = "h", .bytes = std::make_shared<std::string>("abc")});
+  Message step{.role = Role::kAssistant,
+               .content = "I look",
+               .tool_calls = {{"a", "echo", R"({"x":1})"}, {"b", "echo", "{broken"}}};
+  step.provider_data =
+      R"({"responses":[{"type":"reasoning","id":"rs","summary":[],"encrypted_content":"e"}]})";
   Request request{.model = "gpt-5",
                   .messages = {{.role = Role::kSystem, .content = "be kind"},
                                seen,
@@ -58,8 +62,14 @@ TEST(ResponsesBody, ToolChoices) {
 
 TEST(ResponsesBody, Parameters) {
   Request request{.model = "gpt-4o", .messages = {{.content = "x"}}};
-  request.sampling = {.temperature = 0.5, .top_p = 0.25, .presence_penalty = 1, .max_tokens = 7, .seed = 3, .stop = {"end"},
-                      .response_format = *json::parse(R"({"type":"json_schema","json_schema":{"name":"n","schema":{"a":1}}})"),
+  request.sampling = {.temperature = 0.5,
+                      .top_p = 0.25,
+                      .presence_penalty = 1,
+                      .max_tokens = 7,
+                      .seed = 3,
+                      .stop = {"end"},
+                      .response_format = *json::parse(
+                          R"({"type":"json_schema","json_schema":{"name":"n","schema":{"a":1}}})"),
                       .reasoning_effort = "low"};
   request.extra.set("user", "ada");
   request.extra.set("n", 2);
@@ -76,8 +86,10 @@ TEST(ResponsesBody, Parameters) {
 }
 
 TEST(ResponsesBody, WhoThinks) {
-  for (const std::string_view model : {"o1", "o3-mini", "o4-mini", "gpt-5.1", "codex-mini"}) EXPECT_TRUE(thinks(model)) << model;
-  for (const std::string_view model : {"gpt-4o", "gpt-5-chat-latest", "other"}) EXPECT_FALSE(thinks(model)) << model;
+  for (const std::string_view model : {"o1", "o3-mini", "o4-mini", "gpt-5.1", "codex-mini"})
+    EXPECT_TRUE(thinks(model)) << model;
+  for (const std::string_view model : {"gpt-4o", "gpt-5-chat-latest", "other"})
+    EXPECT_FALSE(thinks(model)) << model;
 }
 
 }  // namespace

@@ -15,8 +15,8 @@ TEST(Responses, AsksAtItsPathAndListsModels) {
   const auto http = net::make_curl_client(loop);
   testing::ScriptedModel model(loop);
   ASSERT_TRUE(model.listen_tcp(0));
-  const auto provider =
-      std::move(*ResponsesProvider::create({.base_url = model.base_url(), .api_key = "sk-key-of-the-test"}, *http, loop));
+  const auto provider = std::move(*ResponsesProvider::create(
+      {.base_url = model.base_url(), .api_key = "sk-key-of-the-test"}, *http, loop));
   Request request{.model = "gpt-5", .messages = {{.content = "hi"}}};
   const Result<Answer> answer = runtime::block_on(loop, provider->complete(request, {}, std::nullopt, {}));
   ASSERT_TRUE(answer) << answer.error().text();

@@ -65,7 +65,8 @@ Result<> StreamReader::add_whole_item(std::int64_t index, const json::Value& ite
   if (type == "reasoning") {
     if (Result<> added = add_reasoning(texts_of(item, "summary")); !added) return added;
   } else if (type == "function_call") {
-    if (Result<> begun = begin_call(index, item.string_or("call_id"), item.string_or("name")); !begun) return begun;
+    if (Result<> begun = begin_call(index, item.string_or("call_id"), item.string_or("name")); !begun)
+      return begun;
   }
   return end_item(index, item);
 }
@@ -95,8 +96,9 @@ Result<> StreamReader::end_response(const json::Value& response) {
     const json::Value* details = wire::given(*usage, "input_tokens_details");
     answer().usage = {.input_tokens = input,
                       .output_tokens = wire::token_count(*usage, "output_tokens"),
-                      .cached_tokens =
-                          details != nullptr ? std::min(input, wire::token_count(*details, "cached_tokens")) : 0};
+                      .cached_tokens = details != nullptr
+                                           ? std::min(input, wire::token_count(*details, "cached_tokens"))
+                                           : 0};
   }
   const std::string status = response.string_or("status");
   if (status == "completed") {

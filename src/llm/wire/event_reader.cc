@@ -142,9 +142,9 @@ Result<Answer> EventReader::finish() {
     if (Result<> read = read_event("", line); !read) return fail(read.error());
   }
   if (!finished_) {
-    return fail(Code::kUpstream, "{} {}", errors_.server,
-                streamed_ || !answer_.tool_calls.empty() ? "cut the answer off before its end"
-                                                         : "sent no answer");
+    return fail(
+        Code::kUpstream, "{} {}", errors_.server,
+        streamed_ || !answer_.tool_calls.empty() ? "cut the answer off before its end" : "sent no answer");
   }
   complete(answer_);
   make_regular(answer_);

@@ -33,7 +33,8 @@ using Lines = Toy<true>;
 
 TEST(EventReader, ReadsEventsAndLines) {
   const Answer events = testing::answer_of<Events>(
-      " \n: hello\n\ndata: {\"t\":\"h\u00e9\"}\n\nevent: ping\ndata: {\"t\":\"no\"}\n\ndata: {\"r\":\"hm\"}\n\n"
+      " \n: hello\n\ndata: {\"t\":\"h\u00e9\"}\n\nevent: ping\ndata: {\"t\":\"no\"}\n\ndata: "
+      "{\"r\":\"hm\"}\n\n"
       "data: {\"call\":1}\n\ndata: {\"call\":1,\"arg\":\"{}\"}\n\ndata: {\"call\":9,\"arg\":\"lost\"}\n\n"
       "data: {\"end\":true}\n\ndata: [DONE]\n\ndata: {\"t\":\"late\"}\n\n");
   EXPECT_EQ(events.text, "h\u00e9");
@@ -41,7 +42,8 @@ TEST(EventReader, ReadsEventsAndLines) {
   ASSERT_EQ(events.tool_calls.size(), 1u);
   EXPECT_EQ(events.tool_calls[0].arguments, "{}");
   EXPECT_EQ(events.finish_reason, FinishReason::kToolCalls);
-  const Answer lines = testing::answer_of<Lines>("{\"t\":\"a\"}\r\n\n{\"call\":0,\"all\":\"\"}\n{\"call\":0}\n{\"end\":true}");
+  const Answer lines =
+      testing::answer_of<Lines>("{\"t\":\"a\"}\r\n\n{\"call\":0,\"all\":\"\"}\n{\"call\":0}\n{\"end\":true}");
   EXPECT_EQ(lines.text, "a");
   EXPECT_EQ(lines.tool_calls.size(), 1u);
   EXPECT_EQ(lines.tool_calls[0].arguments, "{}");  // never ""
@@ -52,7 +54,8 @@ TEST(EventReader, ReadsEventsAndLines) {
 TEST(EventReader, CutsAndGarbageAreUpstreamErrors) {
   testing::expect_cuts_are_upstream<Events>("data: {\"t\":\"a b\"}\n\ndata: {\"end\":true}\n\n", 39);
   testing::expect_cuts_are_upstream<Lines>("{\"t\":\"a b\"}\n{\"end\":true}\n", 24);
-  for (const std::string_view body : {"", "data: {broken\n\n", "data: 7\n\n", "<html>x</html>", "{\"t\":", "[]7"})
+  for (const std::string_view body :
+       {"", "data: {broken\n\n", "data: 7\n\n", "<html>x</html>", "{\"t\":", "[]7"})
     EXPECT_EQ(testing::error_of<Events>(body).code, Code::kUpstream) << body;
   EXPECT_EQ(testing::error_of<Lines>("<html>").code, Code::kUpstream);
   EXPECT_FALSE(testing::read_answer<Events>("data: {\"r\":\"\"}\n\n").streamed);
@@ -63,13 +66,16 @@ TEST(EventReader, TextCallsEventsAndDocumentsHaveLimits) {
   const std::string much(kMaxEventBytes / 2, 'x');
   const auto text = [&much](size_t) { return "{\"t\":\"" + much + "\"}\n"; };
   testing::expect_a_limit<Lines>("", text, kMaxModelAnswerBytes / much.size() + 1);
-  testing::expect_a_limit<Lines>("", [](size_t n) { return fmt::format("{{\"call\":{}}}\n", n); }, kMaxAnswerCalls);
+  testing::expect_a_limit<Lines>(
+      "", [](size_t n) { return fmt::format("{{\"call\":{}}}\n", n); }, kMaxAnswerCalls);
   testing::expect_a_limit<Lines>(
       "{\"call\":0}\n", [&much](size_t) { return "{\"call\":0,\"arg\":\"" + much + "\"}\n"; },
       kMaxModelAnswerBytes / much.size() + 1);
-  testing::expect_a_limit<Events>("{", [&much](size_t) { return much; }, kMaxModelAnswerBytes / much.size() + 1);
+  testing::expect_a_limit<Events>(
+      "{", [&much](size_t) { return much; }, kMaxModelAnswerBytes / much.size() + 1);
   EXPECT_EQ(testing::error_of<Lines>(std::string(kMaxEventBytes + 1, ' ') + "x").code, Code::kUpstream);
-  EXPECT_EQ(testing::read_answer<Lines>("{" + std::string(kMaxEventBytes, ' ')).answer.error().code, Code::kUpstream);
+  EXPECT_EQ(testing::read_answer<Lines>("{" + std::string(kMaxEventBytes, ' ')).answer.error().code,
+            Code::kUpstream);
   EXPECT_EQ(testing::read_answer<Events>("data: " + std::string(kMaxEventBytes + 1, 'x')).answer.error().code,
             Code::kUpstream);
 }

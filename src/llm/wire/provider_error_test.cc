@@ -75,20 +75,31 @@ TEST(ProviderError, SeesWhenThePromptIsTooLong) {
 }
 
 TEST(ProviderError, WordsOfOtherProviders) {
-  const Error google = error_of(429, R"({"error":{"code":429,"message":"slow","status":"RESOURCE_EXHAUSTED","details":[)"
-                                     R"({"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.5s"}]}})");
+  const Error google =
+      error_of(429, R"({"error":{"code":429,"message":"slow","status":"RESOURCE_EXHAUSTED","details":[)"
+                    R"({"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.5s"}]}})");
   EXPECT_EQ(google.code, Code::kRateLimited);
   EXPECT_EQ(google.retry_after, 34500ms);
-  EXPECT_EQ(error_of(400, R"({"error":{"code":400,"message":"API key not valid","details":[{"reason":"API_KEY_INVALID"}]}})").code,
-            Code::kUnauthenticated);
-  EXPECT_EQ(error_of(400, R"({"error":{"message":"The input token count (9) exceeds the maximum number of tokens allowed (8)."}})")
-                .detail("reason"),
+  EXPECT_EQ(
+      error_of(
+          400,
+          R"({"error":{"code":400,"message":"API key not valid","details":[{"reason":"API_KEY_INVALID"}]}})")
+          .code,
+      Code::kUnauthenticated);
+  EXPECT_EQ(
+      error_of(
+          400,
+          R"({"error":{"message":"The input token count (9) exceeds the maximum number of tokens allowed (8)."}})")
+          .detail("reason"),
+      "context_length");
+  EXPECT_EQ(error_of(400, R"({"message":"Input is too long for requested model."})").detail("reason"),
             "context_length");
-  EXPECT_EQ(error_of(400, R"({"message":"Input is too long for requested model."})").detail("reason"), "context_length");
   EXPECT_EQ(error_of(424, R"({"Message":"the model failed"})").code, Code::kUpstream);
-  EXPECT_NE(error_of(424, R"({"Message":"the model failed"})").message.find("the model failed"), std::string::npos);
-  EXPECT_EQ(error_of(529, R"({"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}})").message,
-            "api:443 answered 529 Unknown: Overloaded");
+  EXPECT_NE(error_of(424, R"({"Message":"the model failed"})").message.find("the model failed"),
+            std::string::npos);
+  EXPECT_EQ(
+      error_of(529, R"({"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}})").message,
+      "api:443 answered 529 Unknown: Overloaded");
   EXPECT_EQ(from_error_value(kContext, *json::parse(R"({"type":"throttlingException","message":"x"})")).code,
             Code::kRateLimited);
 }

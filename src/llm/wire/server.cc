@@ -52,8 +52,8 @@ std::string url_segment(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   std::string out;
   for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                       c == '.' || c == '_' || c == '~';
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '.' || c == '_' || c == '~';
     if (plain) {
       out += c;
       continue;
@@ -85,10 +85,8 @@ Server::Server(ServerOptions options, std::string name, std::shared_ptr<const ne
       loop_(loop) {}
 
 net::ClientRequest Server::request(std::string_view method, std::string url, net::Headers access) const {
-  net::ClientRequest request{.method = std::string(method),
-                             .url = std::move(url),
-                             .headers = std::move(access),
-                             .egress = egress_};
+  net::ClientRequest request{
+      .method = std::string(method), .url = std::move(url), .headers = std::move(access), .egress = egress_};
   if (!options_.unix_socket.empty()) request.unix_socket = options_.unix_socket;
   request.connect_timeout = options_.connect_timeout;
   request.stall_timeout = options_.stall_timeout;
@@ -127,7 +125,8 @@ Task<Error> Server::refusal(net::ClientStream& response, std::stop_token stop) {
 
 Task<Result<Answer>> Server::complete(net::ClientRequest request, std::unique_ptr<AnswerReader> reader,
                                       std::optional<SteadyTime> deadline, std::stop_token stop) {
-  if (request.headers.find("Content-Type") == nullptr) request.headers.set("Content-Type", "application/json");
+  if (request.headers.find("Content-Type") == nullptr)
+    request.headers.set("Content-Type", "application/json");
   request.deadline = deadline;
   request.max_body = options_.max_stream_bytes;
   Result<std::unique_ptr<net::ClientStream>> response = co_await http_.open(std::move(request), stop);

@@ -40,8 +40,8 @@ std::string url_segment(std::string_view text);
 class Server {
  public:
   // `url` is any of its addresses: requests may go to its host and port only.
-  static Result<std::unique_ptr<Server>> create(ServerOptions options, const net::Url& url, net::HttpClient& http,
-                                                runtime::EventLoop& loop);
+  static Result<std::unique_ptr<Server>> create(ServerOptions options, const net::Url& url,
+                                                net::HttpClient& http, runtime::EventLoop& loop);
 
   // A request with the headers that let it in; extra headers of the options win over them.
   net::ClientRequest request(std::string_view method, std::string url, net::Headers access) const;

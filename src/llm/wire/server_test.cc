@@ -7,7 +7,8 @@ namespace chela::llm::wire {
 namespace {
 
 TEST(RootUrl, UnderstandsTheFormsThatPeopleWrite) {
-  for (const std::string_view form : {"https://h", "https://h/", "https://h/v1", " https://h/v1/ ", "https://h/v1/messages"})
+  for (const std::string_view form :
+       {"https://h", "https://h/", "https://h/v1", " https://h/v1/ ", "https://h/v1/messages"})
     EXPECT_EQ(root_url(form, "/v1", "/messages")->text(), "https://h/v1") << form;
   EXPECT_EQ(root_url("https://h/anthropic", "/v1", "/messages")->text(), "https://h/anthropic/v1");
   EXPECT_EQ(root_url("https://h/plain/messages", "/v1", "/messages")->text(), "https://h/plain");

@@ -148,7 +148,8 @@ std::vector<Message> without_tool_messages(std::vector<Message> messages) {
     if (message.role != Role::kTool) continue;
     const auto known = names.find(message.tool_call_id);
     const std::string name = known != names.end() ? known->second : message.name;
-    message = {.role = Role::kUser, .content = fmt::format("[Tool `{}` returned: {}]", name, message.content)};
+    message = {.role = Role::kUser,
+               .content = fmt::format("[Tool `{}` returned: {}]", name, message.content)};
   }
   return messages;
 }

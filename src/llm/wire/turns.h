@@ -21,8 +21,8 @@ struct Part {
   Kind kind = Kind::kText;
   std::string text = {};  // or the result
   Image image = {};
-  ToolCall call = {};       // of a result: whose it is
-  bool is_error = false;    // the result is one that says {"is_error": true}
+  ToolCall call = {};     // of a result: whose it is
+  bool is_error = false;  // the result is one that says {"is_error": true}
 };
 
 // What one side says before the other does.

@@ -35,7 +35,6 @@ TEST(WellOrdered, OrphansBecomeUserTextAndMissingResultsAreFilledIn) {
   EXPECT_EQ(well_ordered({asking({"a"})}).size(), 2u);
 }
 
-
 TEST(AsTurns, TheSidesTakeTurnsAndTheUserBegins) {
   Message seen = user("look");
   seen.images.push_back({.media_type = "image/png", .hash = "h"});
@@ -70,13 +69,15 @@ TEST(AsTurns, ProviderDataBelongsToATurnThatWasOneMessage) {
   Message first = asking({"a"});
   first.provider_data = "d";
   EXPECT_EQ(as_turns({user("x"), first}).turns[1].provider_data, "d");
-  EXPECT_EQ(as_turns({user("x"), first, {.role = Role::kAssistant, .content = "y"}}).turns[1].provider_data, "d");
+  EXPECT_EQ(as_turns({user("x"), first, {.role = Role::kAssistant, .content = "y"}}).turns[1].provider_data,
+            "d");
   Message plain{.role = Role::kAssistant, .content = "y"};
   EXPECT_EQ(as_turns({user("x"), plain, first}).turns[1].provider_data, "");
 }
 
 TEST(WithoutToolMessages, CallsAndResultsAreText) {
-  const std::vector<Message> got = without_tool_messages({user("x"), asking({"a"}), tool("a", "noon"), tool("z", "old")});
+  const std::vector<Message> got =
+      without_tool_messages({user("x"), asking({"a"}), tool("a", "noon"), tool("z", "old")});
   EXPECT_FALSE(has_tool_messages(got));
   ASSERT_EQ(got.size(), 4u);
   EXPECT_EQ(got[1].content, "[Called tool `time` with arguments: {}]");
