@@ -166,6 +166,12 @@ Result<> check_for_agent(const llm::Request& request) {
     if (value && !asks_for_nothing(field, *value))
       return bad_param(field, "an agent's answer does not have it; leave it out, or ask the model itself");
   }
+  for (size_t i = 0; i < request.messages.size(); ++i) {
+    if (!request.messages[i].images.empty())
+      return bad_param(
+          fmt::format("messages[{}]", i),
+          "an agent takes files with POST /api/chat/send; leave the image out, or ask the model itself");
+  }
   return {};
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "api/image_part.h"
 #include "api/openai_errors.h"
 #include "api/openai_parameters.h"
 #include "base/limits.h"
@@ -12,35 +13,52 @@ namespace {
 
 using json::Value;
 
-Result<std::string> text_of_parts(const json::Array& parts, const std::string& where) {
-  std::string text;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    const std::string part = fmt::format("{}[{}]", where, i);
-    const std::string type = parts[i].string_or("type");
-    const Value* content = parts[i].find("text");
-    if (type != "text") {
-      return bad_param(part,
-                       fmt::format("a part of type '{}' is not supported; send parts of type 'text'", type));
-    }
-    if (!content || !content->as_string()) return bad_param(part + ".text", "expected a string");
-    if (!text.empty()) text += '\n';
-    text += *content->as_string();
-  }
-  return text;
+// An image: {"image_url": {"url"}}, or the address as it is.
+Result<> read_image(const Value& part, const std::string& where, llm::Message& out) {
+  const Value* source = part.find("image_url");
+  const std::string url = source && source->as_string() ? *source->as_string()
+                          : source                      ? source->string_or("url")
+                                                        : "";
+  if (out.role != llm::Role::kUser) return bad_param(where, "images belong into messages of the user");
+  Result<llm::Image> image = image_from_url(url, where + ".image_url");
+  if (!image) return fail(image.error());
+  out.images.push_back(std::move(*image));
+  return {};
+}
+
+Result<> read_part(const Value& part, const std::string& where, llm::Message& out) {
+  const std::string type = part.string_or("type");
+  if (type == "image_url") return read_image(part, where, out);
+  if (type != "text" && type != "refusal")
+    return bad_param(where,
+                     fmt::format("a part of type '{}' is not supported; send text and image_url", type));
+  const Value* text = part.find(type);
+  if (!text || !text->as_string()) return bad_param(fmt::format("{}.{}", where, type), "expected a string");
+  if (!out.content.empty()) out.content += '\n';
+  out.content += *text->as_string();
+  return {};
 }
 
 // Null stands for no text: an assistant that only calls tools.
-Result<std::string> content_of(const Value& message, const std::string& where, llm::Role role) {
+Result<> read_content(const Value& message, const std::string& where, llm::Message& out) {
   const Value* content = message.find("content");
   const std::string param = where + ".content";
   if (!content || content->is_null()) {
-    if (role == llm::Role::kAssistant) return std::string();
-    return bad_param(param, "is missing; expected a string or an array of text parts");
+    if (out.role == llm::Role::kAssistant) return {};
+    return bad_param(param, "is missing; expected a string or an array of parts");
   }
-  if (const std::string* text = content->as_string()) return *text;
-  if (const json::Array* parts = content->as_array()) return text_of_parts(*parts, param);
-  return bad_param(param,
-                   fmt::format("expected a string or an array of text parts, got {}", content->type_name()));
+  if (const std::string* text = content->as_string()) {
+    out.content = *text;
+    return {};
+  }
+  const json::Array* parts = content->as_array();
+  if (!parts)
+    return bad_param(param,
+                     fmt::format("expected a string or an array of parts, got {}", content->type_name()));
+  for (size_t i = 0; i < parts->size(); ++i) {
+    if (Result<> read = read_part((*parts)[i], fmt::format("{}[{}]", param, i), out); !read) return read;
+  }
+  return {};
 }
 
 Result<llm::Role> role_of(const Value& message, const std::string& where) {
@@ -78,9 +96,7 @@ Result<llm::Message> message_of(const Value& value, const std::string& where) {
   const Result<llm::Role> role = role_of(value, where);
   if (!role) return fail(role.error());
   message.role = *role;
-  Result<std::string> content = content_of(value, where, *role);
-  if (!content) return fail(content.error());
-  message.content = std::move(*content);
+  if (Result<> read = read_content(value, where, message); !read) return fail(read.error());
   if (*role == llm::Role::kAssistant) {
     Result<std::vector<llm::ToolCall>> calls = tool_calls_of(value, where);
     if (!calls) return fail(calls.error());
@@ -103,21 +119,6 @@ Result<> read_messages(const Value& body, llm::Request& out) {
     Result<llm::Message> message = message_of(each, fmt::format("messages[{}]", out.messages.size()));
     if (!message) return fail(message.error());
     out.messages.push_back(std::move(*message));
-  }
-  return {};
-}
-
-Result<> read_model(const Value& body, llm::Request& out) {
-  out.model = body.string_or("model");
-  if (out.model.empty())
-    return bad_param("model", "is missing; 'chela' is the agent, GET /v1/models lists all");
-  if (out.model.size() > kMaxForeignIdBytes)
-    return bad_param("model", fmt::format("is longer than {} bytes", kMaxForeignIdBytes));
-  if (strings::trim(out.model).size() != out.model.size())
-    return bad_param("model", "begins or ends with a blank");
-  for (const char c : out.model) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-      return bad_param("model", "contains a control character");
   }
   return {};
 }
@@ -167,6 +168,21 @@ void keep_unknown(const Value& body, llm::Request& out) {
 }
 
 }  // namespace
+
+Result<> read_model(const Value& body, llm::Request& out) {
+  out.model = body.string_or("model");
+  if (out.model.empty())
+    return bad_param("model", "is missing; 'chela' is the agent, GET /v1/models lists all");
+  if (out.model.size() > kMaxForeignIdBytes)
+    return bad_param("model", fmt::format("is longer than {} bytes", kMaxForeignIdBytes));
+  if (strings::trim(out.model).size() != out.model.size())
+    return bad_param("model", "begins or ends with a blank");
+  for (const char c : out.model) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      return bad_param("model", "contains a control character");
+  }
+  return {};
+}
 
 Result<ChatRequest> parse_chat_request(const Value& body) {
   ChatRequest out;

@@ -19,6 +19,9 @@ struct ChatRequest {
   std::string thread_id = {};  // metadata.thread_id
 };
 
+// The body's "model", checked for what no model's name has.
+Result<> read_model(const json::Value& body, llm::Request& out);
+
 // kInvalidArgument with detail "param" naming the field.
 Result<ChatRequest> parse_chat_request(const json::Value& body);
 

@@ -53,6 +53,16 @@ TEST(OpenAiRequest, ReadsEveryField) {
   EXPECT_EQ(r.extra.find("stream"), nullptr);
 }
 
+TEST(OpenAiRequest, ImagesComeWithTheTextOfTheUser) {
+  const Result<ChatRequest> request = parse(R"({"model": "m", "messages": [{"role": "user", "content": [
+    {"type": "text", "text": "what is it?"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGVsbG8=", "detail": "low"}}]}]})");
+  ASSERT_TRUE(request) << request.error().text();
+  const llm::Message& message = request->request.messages.at(0);
+  EXPECT_EQ(message.content, "what is it?");
+  ASSERT_EQ(message.images.size(), 1u);
+  EXPECT_EQ(*message.images[0].bytes, "hello");
+}
+
 struct Bad {
   const char* body;
   const char* param;
@@ -78,6 +88,10 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{R"({"model": "m", "messages": [{"role": "user"}]})", "messages[0].content"},
         Bad{R"({"model": "m", "messages": [{"role": "user", "content": 5}]})", "messages[0].content"},
         Bad{R"({"model": "m", "messages": [{"role": "user", "content": [{"type": "image_url"}]}]})",
+            "messages[0].content[0].image_url"},
+        Bad{R"({"model": "m", "messages": [{"role": "user", "content": [{"type": "input_audio"}]}]})",
+            "messages[0].content[0]"},
+        Bad{R"({"model": "m", "messages": [{"role": "assistant", "content": [{"type": "image_url", "image_url": "data:image/png;base64,YQ=="}]}]})",
             "messages[0].content[0]"},
         Bad{R"({"model": "m", "messages": [{"role": "tool", "content": "x"}]})", "messages[0].tool_call_id"},
         Bad{R"({"model": "m", "messages": [{"role": "user", "content": "x"}], "stream": "yes"})", "stream"},

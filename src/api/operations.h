@@ -14,6 +14,7 @@ namespace chela::api {
 // All of them. kConflict when the registry holds one of the ids or routes.
 Result<> add_operations(op::Registry& registry, const Services& services);
 
+Result<> add_anthropic(op::Registry& registry, const Services& services);
 Result<> add_bus(op::Registry& registry, const Services& services);
 Result<> add_chat(op::Registry& registry, const Services& services);
 Result<> add_threads(op::Registry& registry, const Services& services);

@@ -297,7 +297,8 @@ net::HttpResponse value_reply(int status, const json::Value& value) {
 
 op::Event error_event(const Error& error, op::Envelope envelope) {
   json::Value body = error_body(error, envelope);
-  if (envelope != op::Envelope::kChela) return op::Event{.data = json::write(body)};
+  if (envelope == op::Envelope::kOpenAi) return op::Event{.data = json::write(body)};
+  if (envelope == op::Envelope::kAnthropic) return op::Event{.name = "error", .data = json::write(body)};
   body.set("type", "error");
   body.set("message", error.message);
   return op::Event{.name = "error", .data = json::write(body)};

@@ -150,7 +150,17 @@ TEST_F(GatewayTest, EverythingElseWantsIt) {
   EXPECT_EQ(status(ask("GET /api/chat/history", "authorization: bEaReR " + std::string(kToken) + "\r\n")),
             200);
   EXPECT_EQ(status(ask(fmt::format("GET /api/chat/history?token={}", kToken))), 200);
+  EXPECT_EQ(status(ask("GET /api/chat/history", "x-api-key: " + std::string(kToken) + "\r\n")), 200);
+  EXPECT_EQ(status(ask("GET /api/chat/history", "x-api-key: wrong\r\n")), 401);
   EXPECT_TRUE(has(ask("GET /metrics", bearer()), "chela_http_requests_total"));
+}
+
+TEST_F(GatewayTest, AnthropicsClientsReadTheirOwnErrors) {
+  const std::string bad = post("/v1/messages", R"({"model": "chela"})");
+  EXPECT_EQ(status(bad), 400);
+  EXPECT_EQ(body(bad).string_or("type"), "error");
+  EXPECT_EQ(body(bad).find("error")->string_or("type"), "invalid_request_error");
+  EXPECT_EQ(body(ask("POST /v1/messages")).find("error")->string_or("type"), "authentication_error");
 }
 
 TEST_F(GatewayTest, TokensMayDoWhatTheyName) {
@@ -272,7 +282,7 @@ TEST_F(GatewayTest, ItsOwnPagesMayReadAnswers) {
   EXPECT_TRUE(has(ask("GET /api/health", own), "Access-Control-Allow-Origin: http://localhost:"));
   const std::string preflight = ask("OPTIONS /api/chat/send", own);
   EXPECT_EQ(status(preflight), 204);
-  EXPECT_TRUE(has(preflight, "Access-Control-Allow-Headers: Content-Type, Authorization"));
+  EXPECT_TRUE(has(preflight, "Access-Control-Allow-Headers: Content-Type, Authorization, X-Api-Key"));
   EXPECT_FALSE(
       has(ask("GET /api/health", "Host: localhost\r\nOrigin: http://localhost:1\r\n"), "Access-Control"));
 }

@@ -1,6 +1,7 @@
 #include "gateway/origin.h"
 
 #include "base/strings.h"
+#include "gateway/request_input.h"
 
 namespace chela::gateway {
 
@@ -33,7 +34,7 @@ std::string_view host_of_origin(std::string_view origin) {
 }  // namespace
 
 Result<> OriginPolicy::check(const net::HttpRequest& request) const {
-  if (request.transport == net::Transport::kUnix || request.headers.find("Authorization")) return {};
+  if (request.transport == net::Transport::kUnix || has_token_header(request)) return {};
   if (from_other_site(request))
     return fail(Code::kPermissionDenied, "pages of other sites may not use this gateway");
   if (!is_loopback_name(host_)) return {};
@@ -62,7 +63,7 @@ bool OriginPolicy::from_other_site(const net::HttpRequest& request) const {
 }
 
 Result<> OriginPolicy::check_socket(const net::HttpRequest& request) const {
-  if (request.transport == net::Transport::kUnix || request.headers.find("Authorization")) return {};
+  if (request.transport == net::Transport::kUnix || has_token_header(request)) return {};
   const std::string* origin = request.headers.find("Origin");
   if (!origin) {
     return fail(Code::kPermissionDenied,
@@ -95,9 +96,10 @@ void OriginPolicy::add_preflight(const net::HttpRequest& request, net::Headers& 
   const std::string* origin = request.headers.find("Origin");
   if (!origin || !own(*origin)) return;
   headers.add("Access-Control-Allow-Methods", "GET, POST, PUT, DELETE");
-  headers.add(
-      "Access-Control-Allow-Headers",
-      "Content-Type, Authorization, Last-Event-ID, Idempotency-Key, X-Chela-Thread, X-Chela-Approvals");
+  headers.add("Access-Control-Allow-Headers",
+              "Content-Type, Authorization, X-Api-Key, Anthropic-Version, Last-Event-ID, Idempotency-Key, "
+              "X-Chela-Thread, "
+              "X-Chela-Approvals");
   headers.add("Access-Control-Max-Age", "600");
 }
 

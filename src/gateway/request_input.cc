@@ -45,17 +45,23 @@ std::string bearer_token(const net::HttpRequest& request) {
       return {};
     return std::string(strings::trim(std::string_view(*header).substr(blank)));
   }
+  if (const std::string* key = request.headers.find("X-Api-Key")) return std::string(strings::trim(*key));
   for (auto& [name, value] : net::parse_query(request.query)) {
     if (name == kTokenParam) return value;
   }
   return {};
 }
 
+bool has_token_header(const net::HttpRequest& request) {
+  return request.headers.find("Authorization") || request.headers.find("X-Api-Key");
+}
+
 std::map<std::string, std::string, std::less<>> public_headers(const net::HttpRequest& request) {
   std::map<std::string, std::string, std::less<>> headers;
   for (const auto& [name, value] : request.headers.fields) {
     std::string lower = strings::lower(name);
-    if (lower != "authorization" && lower != "cookie") headers.try_emplace(std::move(lower), value);
+    if (lower != "authorization" && lower != "x-api-key" && lower != "cookie")
+      headers.try_emplace(std::move(lower), value);
   }
   return headers;
 }

@@ -20,7 +20,7 @@ def fails(client, kind, **request):
     ({"messages": [{"role": "user", "content": 7}]}, "messages[0].content"),
     ({"messages": [{"role": "user"}]}, "messages[0].content"),
     ({"messages": [{"role": "tool", "content": "x"}]}, "messages[0].tool_call_id"),
-    ({"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]}]}, "messages[0].content[0]"),
+    ({"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]}]}, "messages[0].content[0].image_url"),
     ({"messages": [*HELLO, {"role": "assistant", "content": "hi"}]}, "messages"),
     ({"model": ""}, "model"), ({"model": " chela"}, "model"), ({"model": "x" * 300}, "model"), ({"model": "a\nb"}, "model"),
     ({"n": 2}, "n"), ({"temperature": "hot"}, "temperature"), ({"max_tokens": 0}, "max_tokens"), ({"max_tokens": 1.5}, "max_tokens"),
