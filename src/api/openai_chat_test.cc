@@ -325,5 +325,15 @@ TEST_F(OpenAiChat, ModelsAreAgentsThenTheProviders) {
   EXPECT_EQ(call("openai::model", R"({"id": "m-9"})").error().detail("code"), "model_not_found");
 }
 
+TEST_F(OpenAiChat, CallsOfAModelThatNamesNoneHaveIds) {
+  provider_.answer = llm::Answer{.tool_calls = {{"", "f", "{}"}, {"", "f", "{}"}}};
+  const auto answer = chat(R"({"model": "gpt-x", "messages": [{"role": "user", "content": "x"}]})");
+  ASSERT_TRUE(answer) << answer.error().text();
+  const json::Value& message = *answer->find("choices")->as_array()->at(0).find("message");
+  const json::Array& calls = *message.find("tool_calls")->as_array();
+  EXPECT_TRUE(calls.at(0).string_or("id").starts_with("call_"));
+  EXPECT_NE(calls.at(0).string_or("id"), calls.at(1).string_or("id"));
+}
+
 }  // namespace
 }  // namespace chela::api

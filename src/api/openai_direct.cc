@@ -1,3 +1,4 @@
+#include "agent/turn/call_ids.h"
 #include "api/openai_chat.h"
 #include "api/openai_errors.h"
 #include "runtime/stop_scope.h"
@@ -5,6 +6,16 @@
 namespace chela::api {
 
 using json::Value;
+
+namespace {
+
+// Clients tell results by the ids of their calls; some models give none.
+void name_calls(const AnswerHead& head, std::vector<llm::ToolCall>& calls) {
+  std::set<std::string> used;
+  agent::turn::name_calls(head.id, used, calls);
+}
+
+}  // namespace
 
 Task<Result<Value>> direct_chat(const Services& services, op::CallContext context, ChatRequest request,
                                 const AnswerFormat& format, op::EventSink& sink) {
@@ -15,22 +26,25 @@ Task<Result<Value>> direct_chat(const Services& services, op::CallContext contex
         std::move(request.request), [](const llm::Delta&) {}, context.deadline, context.stop);
     if (!answer) co_return fail(upstream_error(answer.error()));
     const AnswerHead head = new_head(services, answer->model.empty() ? model : answer->model);
+    name_calls(head, answer->tool_calls);
     co_return format.whole(head, {.text = std::move(answer->text),
                                   .reasoning = std::move(answer->reasoning),
                                   .calls = std::move(answer->tool_calls),
                                   .end = {.reason = answer->finish_reason, .usage = answer->usage}});
   }
-  const std::unique_ptr<AnswerWriter> writer = format.writer(sink, new_head(services, model));
+  const AnswerHead head = new_head(services, model);
+  const std::unique_ptr<AnswerWriter> writer = format.writer(sink, head);
   runtime::StopScope call(*services.loop, context.stop);
   const auto forward = [&writer, &call](const llm::Delta& delta) {
     writer->reasoning(delta.reasoning);
     writer->text(delta.text);
     if (!writer->state()) call.cancel();
   };
-  const Result<llm::Answer> answer =
+  Result<llm::Answer> answer =
       co_await provider.complete(std::move(request.request), forward, context.deadline, call.token());
   if (!writer->state()) co_return fail(writer->state().error());
   if (!answer) co_return fail(upstream_error(answer.error()));
+  name_calls(head, answer->tool_calls);
   writer->tool_calls(answer->tool_calls);
   writer->finish({.reason = answer->finish_reason, .usage = answer->usage});
   if (!writer->state()) co_return fail(writer->state().error());
