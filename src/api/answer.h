@@ -21,6 +21,7 @@ struct AnswerHead {
   std::string id;            // letters and digits; each API puts its prefix in front
   std::int64_t created = 0;  // seconds
   std::string model;         // as the client named it, or the one that answered
+  std::string thread = {};   // of an agent's answer
 };
 
 // The end of an answer.

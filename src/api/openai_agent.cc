@@ -259,17 +259,22 @@ class AgentCall {
     return end;
   }
 
+  AnswerHead head_of(const agent::Accepted& accepted) const {
+    AnswerHead head = new_head(services_, request_.request.model);
+    head.thread = accepted.thread_id;
+    return head;
+  }
+
   Task<Result<Value>> answer_whole(agent::Accepted accepted) {
+    const AnswerHead head = head_of(accepted);
     const Result<agent::TurnOutcome> outcome = co_await wait(std::move(accepted));
     if (!outcome) co_return fail(outcome.error());
     co_return format_.whole(
-        new_head(services_, request_.request.model),
-        {.text = outcome->visible, .calls = outcome->client_calls, .end = end_of(*outcome)});
+        head, {.text = outcome->visible, .calls = outcome->client_calls, .end = end_of(*outcome)});
   }
 
   Task<Result<Value>> answer_in_chunks(agent::Accepted accepted, op::EventSink& sink) {
-    const std::unique_ptr<AnswerWriter> writer =
-        format_.writer(sink, new_head(services_, request_.request.model));
+    const std::unique_ptr<AnswerWriter> writer = format_.writer(sink, head_of(accepted));
     // A person may take long: the stream begins now, so that its signs of life keep the connection open.
     if (waits_for_people()) {
       if (Result<> opened = sink.open(); !opened) co_return fail(opened.error());

@@ -27,6 +27,7 @@ Result<> add_tokens(op::Registry& registry, const Services& services);
 Result<> add_tools(op::Registry& registry, const Services& services);
 Result<> add_vault(op::Registry& registry, const Services& services);
 Result<> add_openai(op::Registry& registry, const Services& services);
+Result<> add_responses(op::Registry& registry, const Services& services);
 
 // Stops at the first that the registry refuses.
 Result<> add_all(op::Registry& registry, std::initializer_list<op::Operation> operations);
