@@ -2,7 +2,7 @@
 
 #include <simdjson.h>
 
-#include <bitset>
+#include <array>
 #include <cstring>
 #include <vector>
 
@@ -23,66 +23,48 @@ Result<Parser> make_parser(size_t capacity) {
 }
 
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
-// The tokens of one text and the grammar over them.
+// The tokens of one text and the grammar over them. The last token is the bracket that closes the envelope. Only that place takes it, so
+// nothing looks past it, and neither does what reads a value byte by byte: it stops at the next token at the latest.
 class Walk {
  public:
   Walk(std::string_view text, std::span<const std::uint32_t> tokens, std::vector<RawMember>& members)
       : text_(text),
+        bytes_(text.data()),
         first_(tokens.data()),
-        last_(tokens.data() + tokens.size()),
+        last_(tokens.data() + tokens.size() - 1),
         members_(members),
-        has_escapes_(text.find('\\') != std::string_view::npos) {}
+        next_escape_(text.find('\\')) {}
 
   Result<> run() {
     const std::uint32_t* token = first_;
     if (char_at(token) != '{') return wrong(token, "no '{'");
-    // Local, so that they stay in registers: they change with every token.
-    size_t depth = 0;
-    bool in_object = false;
-    std::bitset<kMaxJsonDepth> objects;  // which of the open containers are objects
-    size_t value_start = 0;
+    if (char_at(last_) != '}') return wrong(last_, "an unfinished object");
+    if (++token == last_) return {};
     while (true) {
-      if (in_object) {
-        if (char_at(token) != '"') return wrong(token, kMisplaced);
-        if (depth == 1) {
-          const size_t key_end = string_end(token);
-          if (key_end == 0) return wrong(token, misplaced_or(fault_));
-          if (members_.size() == kMaxFrameMembers) return wrong(token, "too many members");
-          members_.push_back({.key = text_.substr(*token + 1, key_end - *token - 2), .value = {}});
-        } else if (!string_valid(token)) {
-          return wrong(token, misplaced_or(fault_));
-        }
-        if (char_at(++token) != ':') return wrong(token, kMisplaced);
-        ++token;
-      }
-      if (depth == 1) value_start = text_offset(token);
+      if (char_at(token) != '"') return wrong(token, kMisplaced);
+      const size_t key_end = string_end(token);
+      if (key_end == 0) return wrong(token, fault_);
+      if (members_.size() == kMaxFrameMembers) return wrong(token, "too many members");
+      const std::string_view key = text_.substr(*token + 1, key_end - *token - 2);
+      if (char_at(++token) != ':') return wrong(token, kMisplaced);
+      const size_t start = *++token;
       const char begins = char_at(token);
+      size_t end = 0;
       if (begins == '{' || begins == '[') {
-        if (depth == kMaxJsonDepth) return wrong(token, "too deep a value");
-        in_object = begins == '{';
-        objects[depth++] = in_object;
-        if (char_at(++token) != (in_object ? '}' : ']')) continue;
-      } else if (begins == '"' && depth > 1) {
-        if (!string_valid(token)) return wrong(token, misplaced_or(fault_));
-        ++token;
+        token = container_end(token);
+        if (token == nullptr) return wrong(fault_at_, fault_);
+        end = *token + 1;
       } else {
-        const size_t end = scalar_end(token, begins);
-        if (end == 0) return wrong(token, misplaced_or(fault_));
-        if (depth == 1) members_.back().value = text_.substr(value_start, end - value_start);
-        ++token;
+        end = begins == '"' ? string_end(token) : scalar_end(token, begins);
+        if (end == 0) return wrong(token, fault_);
       }
-      while (char_at(token) != ',') {
-        if (char_at(token) != (in_object ? '}' : ']')) {
-          return wrong(token, token == last_ ? "an unfinished object" : kMisplaced);
-        }
-        const size_t end = *token++ + 1;
-        if (--depth == 0) return token == last_ ? Result<>() : wrong(token, "more than one value");
-        in_object = objects[depth - 1];
-        if (depth == 1) members_.back().value = text_.substr(value_start, end - value_start);
-      }
+      members_.push_back({.key = key, .value = text_.substr(start, end - start)});
+      const char follows = char_at(++token);
+      if (follows == '}' && token == last_) return {};
+      if (follows != ',') return wrong(token, follows == '}' ? "more than one value" : kMisplaced);
       ++token;
     }
   }
@@ -90,67 +72,140 @@ class Walk {
  private:
   static constexpr const char* kMisplaced = "a misplaced token";
 
-  static const char* misplaced_or(const char* fault) { return fault == nullptr ? kMisplaced : fault; }
-
   Failure wrong(const std::uint32_t* token, const char* what) const {
-    return fail(Code::kInvalidArgument, "the frame is no JSON object: {} at byte {}", what,
-                text_offset(token));
+    return fail(Code::kInvalidArgument, "the frame is no JSON object: {} at byte {}", what, *token);
+  }
+  const std::uint32_t* bad(const std::uint32_t* token, const char* what) {
+    fault_at_ = token;
+    fault_ = what;
+    return nullptr;
   }
 
-  size_t text_offset(const std::uint32_t* token) const { return token < last_ ? *token : text_.size(); }
+  char char_at(const std::uint32_t* token) const { return bytes_[*token]; }
 
-  // What the token begins with; '\0' when there is none.
-  char char_at(const std::uint32_t* token) const { return token < last_ ? text_[*token] : '\0'; }
+  // The bracket that closes what one opens inside the envelope; null when it is not well-formed. Most of a frame is in here: what changes
+  // with every token is local.
+  const std::uint32_t* container_end(const std::uint32_t* token) {
+    std::array<bool, kMaxJsonDepth> objects;  // which of the open containers are objects
+    size_t depth = 1;
+    bool in_object = false;
+    while (true) {
+      const char begins = char_at(token);
+      if (begins == '"') {
+        if (!string_valid(token)) return bad(token, fault_);
+      } else if (begins == '{' || begins == '[') {
+        if (depth == kMaxJsonDepth) return bad(token, "too deep a value");
+        in_object = begins == '{';
+        objects[depth++] = in_object;
+        if (char_at(token + 1) != (in_object ? '}' : ']')) {
+          ++token;
+          if (in_object && (token = value_of(token)) == nullptr) return nullptr;
+          continue;
+        }
+      } else if (!plain_integer(token) && scalar_end(token, begins) == 0) {
+        return bad(token, kMisplaced);
+      }
+      while (char_at(++token) != ',') {
+        if (char_at(token) != (in_object ? '}' : ']')) return bad(token, kMisplaced);
+        if (token == last_) return bad(token, "an unfinished object");
+        if (--depth == 1) return token;
+        in_object = objects[depth - 1];
+      }
+      ++token;
+      if (in_object && (token = value_of(token)) == nullptr) return nullptr;
+    }
+  }
 
-  // Past a value that is no container; 0 when there is none.
+  // Past a key and its colon; null when they are none.
+  const std::uint32_t* value_of(const std::uint32_t* token) {
+    if (char_at(token) != '"') return bad(token, kMisplaced);
+    if (!string_valid(token)) return bad(token, fault_);
+    return char_at(token + 1) == ':' ? token + 2 : bad(token + 1, kMisplaced);
+  }
+
+  // Whether the token is a number of at most eight digits and nothing else before the next token: most numbers are, and to tell takes no
+  // look at single digits.
+  bool plain_integer(const std::uint32_t* token) const {
+    const size_t at = *token;
+    const size_t length = token == last_ ? 0 : token[1] - at;
+    if (length == 0 || length > 8 || text_.size() - at < 8) return false;
+    std::uint64_t digits = 0;
+    std::memcpy(&digits, bytes_ + at, sizeof digits);
+    if (length > 1 && (digits & 0xff) == '0') return false;
+    constexpr std::uint64_t kZeros = 0x3030'3030'3030'3030;
+    constexpr std::uint64_t kHigh = 0xf0f0'f0f0'f0f0'f0f0;
+    constexpr std::uint64_t kPastNine = 0x0606'0606'0606'0606;
+    digits ^= kZeros;
+    digits <<= 64 - 8 * length;  // what follows is not looked at
+    return ((digits | (digits + kPastNine)) & kHigh) == 0;
+  }
+
+  // Past a value that is no container and no string; 0 when there is none.
   size_t scalar_end(const std::uint32_t* token, char begins) {
-    if (token == last_) return 0;
-    size_t end = 0;
+    const char* const at = bytes_ + *token;
+    const char* const next = token == last_ ? at : bytes_ + token[1];
+    const char* end = nullptr;
     switch (begins) {
-      case '"':
-        end = string_end(token);
-        break;
       case 't':
-        end = word_end(*token, "true");
+        end = word_end(at, next, "true");
         break;
       case 'f':
-        end = word_end(*token, "false");
+        end = word_end(at, next, "false");
         break;
       case 'n':
-        end = word_end(*token, "null");
+        end = word_end(at, next, "null");
         break;
       default:
-        end = number_end(*token);
+        end = number_end(at);
     }
-    return end != 0 && delimited(end) ? end : 0;
+    if (end != nullptr && (end == next || is_space(*end))) return static_cast<size_t>(end - bytes_);
+    fault_ = kMisplaced;
+    return 0;
   }
 
-  bool delimited(size_t end) const {
-    if (end == text_.size()) return true;
-    const char c = text_[end];
-    return c == ',' || c == '}' || c == ']' || is_space(c);
-  }
-
-  size_t word_end(size_t at, std::string_view word) const {
-    return text_.size() - at >= word.size() && std::memcmp(text_.data() + at, word.data(), word.size()) == 0
+  static const char* word_end(const char* at, const char* next, std::string_view word) {
+    return static_cast<size_t>(next - at) >= word.size() && std::memcmp(at, word.data(), word.size()) == 0
                ? at + word.size()
-               : 0;
+               : nullptr;
+  }
+
+  static const char* number_end(const char* at) {
+    const auto digits = [](const char* from) {
+      while (is_digit(*from)) ++from;
+      return from;
+    };
+    const char* const whole = at + (*at == '-' ? 1 : 0);
+    const char* end = digits(whole);
+    if (end == whole || (*whole == '0' && end > whole + 1)) return nullptr;
+    if (*end == '.') {
+      const char* const fraction = end + 1;
+      end = digits(fraction);
+      if (end == fraction) return nullptr;
+    }
+    if (*end == 'e' || *end == 'E') {
+      const char* const exponent = end + (end[1] == '+' || end[1] == '-' ? 2 : 1);
+      end = digits(exponent);
+      if (end == exponent) return nullptr;
+    }
+    return end;
   }
 
   // Of a string whose end nobody needs. Stage 1 has seen to it that it is closed, and whatever follows it that is no white space is the
-  // next token.
-  bool string_valid(const std::uint32_t* token) { return !has_escapes_ || string_end(token) != 0; }
+  // next token. Most have no escape, and then are not looked into.
+  bool string_valid(const std::uint32_t* token) { return next_escape_ >= token[1] || string_end(token) != 0; }
 
   // Past the closing quote; 0 when there is none. Tokens are where values begin, so the quote is the last character before the next
   // one, white space apart.
   size_t string_end(const std::uint32_t* token) {
     const size_t at = *token;
-    size_t end = text_offset(token + 1);
-    while (end > at + 1 && is_space(text_[end - 1])) --end;
-    if (end < at + 2 || text_[end - 1] != '"') return 0;
-    if (has_escapes_ && !escapes_valid(text_.substr(at + 1, end - at - 2))) {
+    size_t end = token[1];
+    while (end > at + 1 && is_space(bytes_[end - 1])) --end;
+    fault_ = kMisplaced;
+    if (end < at + 2 || bytes_[end - 1] != '"') return 0;
+    if (next_escape_ < end) {
       fault_ = "a malformed escape";
-      return 0;
+      if (!escapes_valid(text_.substr(at + 1, end - at - 2))) return 0;
+      next_escape_ = text_.find('\\', end);
     }
     return end;
   }
@@ -173,37 +228,15 @@ class Walk {
     return true;
   }
 
-  // Past a number; 0 when there is none.
-  size_t number_end(size_t at) const {
-    const auto digits = [this](size_t from) {
-      while (from < text_.size() && is_digit(text_[from])) ++from;
-      return from;
-    };
-    size_t i = at + (text_[at] == '-' ? 1 : 0);
-    const size_t whole = digits(i);
-    if (whole == i || (text_[i] == '0' && whole > i + 1)) return 0;
-    i = whole;
-    if (i < text_.size() && text_[i] == '.') {
-      const size_t end = digits(i + 1);
-      if (end == i + 1) return 0;
-      i = end;
-    }
-    if (i < text_.size() && (text_[i] == 'e' || text_[i] == 'E')) {
-      ++i;
-      if (i < text_.size() && (text_[i] == '+' || text_[i] == '-')) ++i;
-      const size_t end = digits(i);
-      if (end == i) return 0;
-      i = end;
-    }
-    return i;
-  }
-
   const std::string_view text_;
+  const char* const bytes_;
   const std::uint32_t* const first_;
   const std::uint32_t* const last_;
   std::vector<RawMember>& members_;
-  const bool has_escapes_;  // most frames have none: then no string is looked into
-  const char* fault_ = nullptr;
+  size_t
+      next_escape_;  // the first backslash that no string has been checked up to; it ends a value that is no string
+  const char* fault_ = kMisplaced;
+  const std::uint32_t* fault_at_ = nullptr;
 };
 
 }  // namespace
@@ -232,6 +265,8 @@ Result<std::span<const RawMember>> Scanner::scan(std::string_view text) {
     return fail(Code::kInvalidArgument, "the frame is no JSON: {}", simdjson::error_message(ec));
   }
   state_->members.clear();
+  if (parser.n_structural_indexes == 0)
+    return fail(Code::kInvalidArgument, "the frame is no JSON: it is empty");
   Walk walk(text, {parser.structural_indexes.get(), parser.n_structural_indexes}, state_->members);
   if (Result<> walked = walk.run(); !walked) return fail(walked.error());
   return std::span<const RawMember>(state_->members);

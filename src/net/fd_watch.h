@@ -1,7 +1,5 @@
 #pragma once
 
-#include <memory>
-
 #include "runtime/asio_loop.h"
 
 namespace chela::net {
@@ -24,8 +22,8 @@ class FdWatch {
   void release();
 
  private:
-  struct State;
-  std::shared_ptr<State> state_;
+  runtime::Epoll& epoll_;
+  const runtime::Epoll::Key key_;
 };
 
 }  // namespace chela::net

@@ -17,7 +17,6 @@ namespace ws = boost::beast::websocket;
 using boost::system::error_code;
 
 constexpr size_t kKeyLength = 24;  // base64 of 16 bytes
-constexpr auto kHandshakeTimeout = 10s;
 
 bool has_token(const Headers& headers, std::string_view name, std::string_view token) {
   for (const auto& [field, value] : headers.fields) {
@@ -54,7 +53,8 @@ Task<Result<std::unique_ptr<WebSocket>>> accept_websocket(AcceptWebSocket start)
   for (const auto& [name, value] : start.request.headers.fields) request.insert(name, value);
   const auto handshake =
       std::make_shared<ws::stream<WebSocketTransport, false>>(start.loop, start.stream, std::string());
-  handshake->set_option(ws::stream_base::timeout{.handshake_timeout = kHandshakeTimeout,
+  // Nothing in it waits for the peer: the request is there, and the answer goes into the connection's buffer.
+  handshake->set_option(ws::stream_base::timeout{.handshake_timeout = ws::stream_base::none(),
                                                  .idle_timeout = ws::stream_base::none(),
                                                  .keep_alive_pings = false});
   if (!start.options.protocol.empty()) {
