@@ -1,3 +1,5 @@
+#include <malloc.h>
+
 #include <variant>
 
 #include "app/bus_program.h"
@@ -5,8 +7,24 @@
 #include "app/program.h"
 #include "cli/completion.h"
 
+namespace {
+
+// What is freed at the end of the heap is kept up to so much, and what is larger than the other comes from the kernel by itself. By
+// default a connection's buffer of a hundred kilobytes, there for a turn of the loop, moves the heap's end to and fro, and its pages are
+// made anew each time.
+constexpr int kKeptHeapBytes = 2 * 1024 * 1024;
+constexpr int kMappedBytes = 1024 * 1024;
+
+void settle_heap() {
+  ::mallopt(M_TRIM_THRESHOLD, kKeptHeapBytes);
+  ::mallopt(M_MMAP_THRESHOLD, kMappedBytes);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace chela;
+  settle_heap();
   const cli::Output output = cli::standard_output();
   std::variant<cli::CommandLine, cli::ParseEnd> parsed = cli::parse_command_line(argc, argv);
   if (const auto* end = std::get_if<cli::ParseEnd>(&parsed)) {

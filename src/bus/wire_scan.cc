@@ -3,6 +3,7 @@
 #include <simdjson.h>
 
 #include <array>
+#include <bit>
 #include <cstring>
 #include <vector>
 
@@ -102,7 +103,7 @@ class Walk {
           if (in_object && (token = value_of(token)) == nullptr) return nullptr;
           continue;
         }
-      } else if (!plain_integer(token) && scalar_end(token, begins) == 0) {
+      } else if (!plain_scalar(token, begins) && scalar_end(token, begins) == 0) {
         return bad(token, kMisplaced);
       }
       while (char_at(++token) != ',') {
@@ -123,21 +124,40 @@ class Walk {
     return char_at(token + 1) == ':' ? token + 2 : bad(token + 1, kMisplaced);
   }
 
-  // Whether the token is a number of at most eight digits and nothing else before the next token: most numbers are, and to tell takes no
-  // look at single digits.
-  bool plain_integer(const std::uint32_t* token) const {
+  // Whether the token is a number of at most eight digits, with a point or without, and nothing else before the next token. Most numbers
+  // are, and to tell takes no look at single digits. False says nothing.
+  bool plain_number(const std::uint32_t* token) const {
     const size_t at = *token;
     const size_t length = token == last_ ? 0 : token[1] - at;
     if (length == 0 || length > 8 || text_.size() - at < 8) return false;
     std::uint64_t digits = 0;
     std::memcpy(&digits, bytes_ + at, sizeof digits);
-    if (length > 1 && (digits & 0xff) == '0') return false;
-    constexpr std::uint64_t kZeros = 0x3030'3030'3030'3030;
-    constexpr std::uint64_t kHigh = 0xf0f0'f0f0'f0f0'f0f0;
-    constexpr std::uint64_t kPastNine = 0x0606'0606'0606'0606;
-    digits ^= kZeros;
+    const bool zero = (digits & 0xff) == '0';
+    digits ^= kEach * '0';
     digits <<= 64 - 8 * length;  // what follows is not looked at
-    return ((digits | (digits + kPastNine)) & kHigh) == 0;
+    if (all_below_ten(digits)) return !zero || length == 1;
+    const std::uint64_t others = digits ^ kEach * ('.' ^ '0');
+    const std::uint64_t points =
+        (others - kEach) & ~others & kEach * 0x80;  // the lowest bit is that of a point
+    if (points == 0) return false;
+    const size_t bit = static_cast<size_t>(std::countr_zero(points)) & ~size_t{7};
+    const size_t point = bit / 8 - (8 - length);
+    if (point == 0 || point == length - 1 || (zero && point > 1)) return false;
+    return all_below_ten(digits & ~(std::uint64_t{0xff} << bit));
+  }
+
+  static constexpr std::uint64_t kEach = 0x0101'0101'0101'0101;
+  static bool all_below_ten(std::uint64_t bytes) {
+    return ((bytes | (bytes + kEach * 6)) & kEach * 0xf0) == 0;
+  }
+
+  // The same for any value that is no container and no string.
+  bool plain_scalar(const std::uint32_t* token, char begins) const {
+    const auto is = [this, token](std::string_view word) {
+      return token[1] - *token == word.size() && std::memcmp(bytes_ + *token, word.data(), word.size()) == 0;
+    };
+    if (begins < 'f') return plain_number(token);
+    return (begins == 't' && is("true")) || (begins == 'f' && is("false")) || (begins == 'n' && is("null"));
   }
 
   // Past a value that is no container and no string; 0 when there is none.

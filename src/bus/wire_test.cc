@@ -158,6 +158,31 @@ TEST(Wire, ResultsLeaveNullOut) {
   EXPECT_EQ(out, R"({"type":"invocationresult","invocation_id":"i\"","function_id":"f"})");
 }
 
+// Numbers and words, in the envelope and inside a value, whatever stands behind them: as the parser has it.
+TEST(Wire, ScalarsAreJudgedAsTheParserDoes) {
+  std::vector<std::string> scalars = {"true",      "false", "null", "tru", "truee", "nul",   "fals",
+                                      "True",      "-",     "+1",   ".5",  "5.",    "1e5",   "1E-2",
+                                      "1e",        "1.e1",  "--1",  "1-",  "0x1",   "1.2.3", "12345678.5",
+                                      "123456789", "0",     "-0",   "00"};
+  constexpr std::string_view kLetters = "019.-e/:";
+  for (const char a : kLetters) {
+    for (const char b : kLetters) {
+      for (const char c : kLetters) scalars.push_back({a, b, c});
+      scalars.push_back({a, b});
+      scalars.push_back("1234" + std::string{a, b} + "78");
+    }
+  }
+  for (const std::string& scalar : scalars) {
+    for (const std::string_view shape :
+         {R"({{"a":{}}})", R"({{"a":{} }})", R"({{"a":[{}]}})", R"({{"a":[1,{} ,2]}})",
+          R"({{"a":{{"b":{},"c":[]}}}})",
+          R"({{"a":{{"b":1,"c":{}}},"long enough":"for all to be read at once"}})"}) {
+      const std::string text = fmt::format(fmt::runtime(shape), scalar);
+      EXPECT_EQ(read(text).has_value(), json::parse(text).has_value()) << text;
+    }
+  }
+}
+
 // Any JSON value survives as its own bytes, whatever stands around it.
 TEST(WireProperty, ValuesComeBackAsTheyWere) {
   const auto random_value = [](auto&& self, int depth) -> json::Value {
@@ -198,7 +223,7 @@ TEST(WireProperty, ValuesComeBackAsTheyWere) {
 // What the scanner takes, a JSON parser takes, and the other way round.
 TEST(WireProperty, AgreesWithTheParserOnDamagedFrames) {
   const std::string whole =
-      R"({"type":"invokefunction","data":{"a":[1,-2.5e3,"t\u0041\\",null,true,{"b":[]}]},"id":"f::g"})";
+      R"({"type":"invokefunction","data":{"a":[1,-2.5e3,"t\u0041\\",null,true,{"b":[]}],"c":[0.25,120,12345678,9.5, false]},"id":"f::g"})";
   EXPECT_TRUE(rc::check([&] {
     std::string text = whole;
     for (int i = *rc::gen::inRange(1, 4); i > 0; --i) {
@@ -208,10 +233,10 @@ TEST(WireProperty, AgreesWithTheParserOnDamagedFrames) {
           text.erase(at, 1);
           break;
         case 1:
-          text[at] = *rc::gen::elementOf(std::string("{}[],:\"\\0e1 n\n"));
+          text[at] = *rc::gen::elementOf(std::string("{}[],:\"\\0e1 n\n.-5t"));
           break;
         default:
-          text.insert(at, 1, *rc::gen::elementOf(std::string("{}[],:\"\\0e1 n\n")));
+          text.insert(at, 1, *rc::gen::elementOf(std::string("{}[],:\"\\0e1 n\n.-5t")));
       }
     }
     const Result<json::Value> parsed = json::parse(text);
