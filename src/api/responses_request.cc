@@ -123,6 +123,7 @@ Result<> read_input(const Value& body, llm::Request& out) {
   for (size_t i = 0; i < input->as_array()->size(); ++i) {
     if (Result<> ok = read_item((*input->as_array())[i], fmt::format("input[{}]", i), out); !ok) return ok;
   }
+  if (out.messages.empty()) return bad_param("input", "holds nothing that is said");
   return {};
 }
 

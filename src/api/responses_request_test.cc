@@ -81,6 +81,7 @@ TEST(ResponsesRequest, SaysWhichFieldIsWrong) {
       {R"({"input": "x"})", "model"},
       {R"({"model": "m"})", "input"},
       {R"({"model": "m", "input": []})", "input"},
+      {R"({"model": "m", "input": [{"type": "reasoning"}]})", "input"},
       {R"({"model": "m", "input": [{"type": "item_reference", "id": "x"}]})", "input[0]"},
       {R"({"model": "m", "input": [{"role": "robot", "content": "x"}]})", "input[0].role"},
       {R"({"model": "m", "input": [{"role": "user"}]})", "input[0].content"},
