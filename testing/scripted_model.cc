@@ -85,7 +85,8 @@ Task<> ScriptedModel::handle(Exchange exchange) {
     }
   } else if (path == "/v1/embeddings" || path == "/embeddings") {
     embeddings(*exchange);
-  } else if (path == "/v1/models" || path == "/models" || path == "/v1beta/models" || path == "/api/tags") {
+  } else if (path == "/v1/models" || path == "/models" || path == "/v1beta/models" || path == "/api/tags" ||
+             path == "/foundation-models") {
     models(*exchange);
   } else {
     control(*exchange);
@@ -221,21 +222,27 @@ void ScriptedModel::embeddings(net::Exchange& exchange) {
 }
 
 void ScriptedModel::models(net::Exchange& exchange) {
-  // Google and Ollama call both the list and its names otherwise.
+  // Others than OpenAI call both the list and its names otherwise.
+  struct Words {
+    std::string_view list, key, prefix;
+  };
   const std::string& path = exchange.request().path;
-  const bool google = path == "/v1beta/models";
-  const bool named = google || path == "/api/tags";
+  const Words words = path == "/v1beta/models"       ? Words{"models", "name", "models/"}
+                      : path == "/api/tags"          ? Words{"models", "name", ""}
+                      : path == "/foundation-models" ? Words{"modelSummaries", "modelId", ""}
+                                                     : Words{"data", "id", ""};
   json::Value data = json::Value::array();
   const auto add = [&](const std::string& id) {
-    data.push_back(named ? json::Value::object({{"name", google ? "models/" + id : id}})
-                         : json::Value::object(
-                               {{"id", id}, {"object", "model"}, {"created", 0}, {"owned_by", "scripted"}}));
+    data.push_back(json::Value::object({{std::string(words.key), std::string(words.prefix) + id},
+                                        {"object", "model"},
+                                        {"created", 0},
+                                        {"owned_by", "scripted"}}));
   };
   add(script_.model());
   for (const std::string& id : script_.more_models()) add(id);
   reply_json(
       exchange, 200,
-      json::write(json::Value::object({{"object", "list"}, {named ? "models" : "data", std::move(data)}})));
+      json::write(json::Value::object({{"object", "list"}, {std::string(words.list), std::move(data)}})));
 }
 
 void ScriptedModel::control(net::Exchange& exchange) {

@@ -360,7 +360,7 @@ std::string big_endian(std::uint32_t number) {
   return out;
 }
 
-std::string frame(std::string_view type, const Value& payload) {
+std::string frame(std::string_view type, const Value& payload, std::string_view message_type = "event") {
   const std::string body = json::write(payload);
   std::string headers;
   const auto header = [&headers](std::string_view name, std::string_view value) {
@@ -371,9 +371,9 @@ std::string frame(std::string_view type, const Value& payload) {
     headers += static_cast<char>(value.size() & 0xff);
     headers += value;
   };
-  header(":event-type", type);
+  header(message_type == "event" ? ":event-type" : ":exception-type", type);
   header(":content-type", "application/json");
-  header(":message-type", "event");
+  header(":message-type", message_type);
   const size_t total = 12 + headers.size() + body.size() + 4;
   std::string out =
       big_endian(static_cast<std::uint32_t>(total)) + big_endian(static_cast<std::uint32_t>(headers.size()));
@@ -490,6 +490,10 @@ std::vector<std::string> events_over(Wire wire, const Reply& reply, const Answer
       break;
   }
   return stream_events(reply, form);
+}
+
+std::string bedrock_exception(std::string_view name, std::string_view message) {
+  return frame(name, Value::object({{"message", message}}), "exception");
 }
 
 std::string error_body_over(Wire wire, const Reply& reply) {

@@ -21,6 +21,8 @@ Asked asked_over(Wire wire, std::string_view path, const json::Value& body);
 std::string_view content_type_of(Wire wire);
 // One element an event, with its framing.
 std::vector<std::string> events_over(Wire wire, const Reply& reply, const AnswerForm& form);
+// An exception in the midst of an event stream of AWS.
+std::string bedrock_exception(std::string_view name, std::string_view message);
 // The body of a status that is no success.
 std::string error_body_over(Wire wire, const Reply& reply);
 

@@ -11,12 +11,14 @@
 namespace chela::llm {
 namespace {
 
-constexpr std::array<std::pair<Protocol, std::string_view>, 5> kProtocols{
+constexpr std::array<std::pair<Protocol, std::string_view>, 7> kProtocols{
     {{Protocol::kOpenAiChat, "openai_chat"},
      {Protocol::kOpenAiResponses, "openai_responses"},
      {Protocol::kAnthropic, "anthropic"},
      {Protocol::kGemini, "gemini"},
-     {Protocol::kOllama, "ollama"}}};
+     {Protocol::kOllama, "ollama"},
+     {Protocol::kBedrock, "bedrock"},
+     {Protocol::kNearAi, "nearai"}}};
 
 // What unsupported_params may name: the fields of Sampling.
 constexpr std::array<std::string_view, 10> kParams{

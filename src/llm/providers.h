@@ -12,7 +12,7 @@
 namespace chela::llm {
 
 // How a provider is spoken to. Each has an adapter, made by backends/make_provider.cc.
-enum class Protocol { kOpenAiChat, kOpenAiResponses, kAnthropic, kGemini, kOllama };
+enum class Protocol { kOpenAiChat, kOpenAiResponses, kAnthropic, kGemini, kOllama, kBedrock, kNearAi };
 std::string_view protocol_name(Protocol protocol);
 std::optional<Protocol> protocol_from_name(std::string_view name);
 

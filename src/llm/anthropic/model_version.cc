@@ -1,6 +1,7 @@
 #include "llm/anthropic/model_version.h"
 
 #include "base/strings.h"
+#include "llm/anthropic/limits.h"
 
 namespace chela::llm::anthropic {
 namespace {
@@ -37,6 +38,11 @@ Thinking thinking_of(std::string_view model) {
   const std::optional<ModelVersion> version = model_version(model);
   if (!version || *version < kFirstThinking) return Thinking::kNone;
   return *version < kFirstAdaptive ? Thinking::kBudget : Thinking::kAdaptive;
+}
+
+std::int64_t thinking_budget(std::string_view effort) {
+  if (effort == "high" || effort == "xhigh" || effort == "max") return 16 * kMinThinkingTokens;
+  return effort == "medium" ? 4 * kMinThinkingTokens : kMinThinkingTokens;
 }
 
 bool takes_sampling(std::string_view model) {

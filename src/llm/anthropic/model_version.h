@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -17,6 +18,9 @@ std::optional<ModelVersion> model_version(std::string_view id);  // nothing: not
 // How a model is told to think. kBudget: with a number of tokens. kAdaptive: it decides by an effort.
 enum class Thinking { kNone, kBudget, kAdaptive };
 Thinking thinking_of(std::string_view model);
+
+// The tokens that an effort ("low", "high") stands for, with kBudget.
+std::int64_t thinking_budget(std::string_view effort);
 
 // Newer models refuse temperature and its like.
 bool takes_sampling(std::string_view model);

@@ -5,8 +5,7 @@
 #include "base/base64.h"
 #include "llm/anthropic/limits.h"
 #include "llm/anthropic/model_version.h"
-#include "llm/wire/provider_data.h"
-#include "llm/wire/turns.h"
+#include "llm/wire/thoughts.h"
 
 namespace chela::llm::anthropic {
 namespace {
@@ -14,6 +13,7 @@ namespace {
 using wire::Part;
 using wire::Turn;
 
+constexpr std::string_view kProtocol = "anthropic";  // of provider data
 constexpr ModelVersion kFirstWithFormat{4, 5};
 
 json::Value text_block(std::string_view text) {
@@ -55,45 +55,6 @@ json::Value block_of(const Part& part) {
   return text_block(part.text);
 }
 
-// The blocks of an answer in the order in which they came, thoughts as they were signed: see StreamReader::complete().
-// Nothing when it says something else than the turn does.
-std::optional<json::Array> blocks_with_thoughts(const Turn& turn, const json::Value& kept) {
-  const json::Array* order = kept.as_array();
-  if (order == nullptr) return std::nullopt;
-  std::string_view text;
-  std::vector<const ToolCall*> calls;
-  for (const Part& part : turn.parts) {
-    if (part.kind == Part::Kind::kText) text = part.text;
-    if (part.kind == Part::Kind::kCall) calls.push_back(&part.call);
-  }
-  json::Array out;
-  size_t call = 0;
-  for (const json::Value& block : *order) {
-    const std::string type = block.string_or("type");
-    if (type == "text") {
-      const std::int64_t size = block.int_or("size", -1);
-      if (size <= 0 || static_cast<size_t>(size) > text.size()) return std::nullopt;
-      out.push_back(text_block(text.substr(0, static_cast<size_t>(size))));
-      text.remove_prefix(static_cast<size_t>(size));
-    } else if (type == "tool_use") {
-      if (call == calls.size()) return std::nullopt;
-      out.push_back(call_block(*calls[call++]));
-    } else {
-      out.push_back(block);
-    }
-  }
-  if (!text.empty() || call != calls.size()) return std::nullopt;
-  return out;
-}
-
-bool calls_tools(const Turn& turn) {
-  return std::ranges::any_of(turn.parts, [](const Part& part) { return part.kind == Part::Kind::kCall; });
-}
-
-bool has_results(const Turn& turn) {
-  return std::ranges::any_of(turn.parts, [](const Part& part) { return part.kind == Part::Kind::kResult; });
-}
-
 class Body {
  public:
   explicit Body(Request request) : request_(std::move(request)) {
@@ -127,31 +88,16 @@ class Body {
     block.set("cache_control", json::Value::object({{"type", "ephemeral"}}));
   }
 
-  // With thoughts the steps of one turn must all begin with theirs: when those of one are not there (another provider made it, or
-  // a client of /v1 sent it), the model goes on without. A forced call and thoughts exclude each other.
+  // A forced call and thoughts exclude each other.
   void choose_thinking() {
     const std::string& effort = request_.sampling.reasoning_effort;
-    if (effort.empty() || effort == "none") return;
     const bool forced = !request_.tools.empty() &&
                         (!request_.tool_choice_name.empty() || request_.tool_choice == ToolChoice::kRequired);
-    if (forced) return;
-    for (const Turn& turn : turns_.turns) {
-      if (turn.role == Role::kUser && !has_results(turn)) complete_ = true;
-      if (turn.role == Role::kAssistant && calls_tools(turn) && !thoughts_of(turn)) complete_ = false;
-    }
-    if (complete_) thinking_ = thinking_of(request_.model);
+    if (effort.empty() || effort == "none" || forced) return;
+    if (wire::thoughts_are_there(turns_, kProtocol, block_of)) thinking_ = thinking_of(request_.model);
   }
 
-  static std::optional<json::Array> thoughts_of(const Turn& turn) {
-    const std::optional<json::Value> kept = wire::provider_data_of("anthropic", turn.provider_data);
-    return kept ? blocks_with_thoughts(turn, *kept) : std::nullopt;
-  }
-
-  std::int64_t budget() const {
-    const std::string& effort = request_.sampling.reasoning_effort;
-    if (effort == "high" || effort == "xhigh" || effort == "max") return 16 * kMinThinkingTokens;
-    return effort == "medium" ? 4 * kMinThinkingTokens : kMinThinkingTokens;
-  }
+  std::int64_t budget() const { return thinking_budget(request_.sampling.reasoning_effort); }
 
   // The budget is part of the longest answer.
   std::int64_t max_tokens() const {
@@ -166,7 +112,8 @@ class Body {
     json::Array messages;
     for (const Turn& turn : turns_.turns) {
       std::optional<json::Array> blocks;
-      if (thinking_ != Thinking::kNone && turn.role == Role::kAssistant) blocks = thoughts_of(turn);
+      if (thinking_ != Thinking::kNone && turn.role == Role::kAssistant)
+        blocks = wire::blocks_with_thoughts(turn, kProtocol, block_of);
       if (!blocks) {
         blocks.emplace();
         for (const Part& part : turn.parts) blocks->push_back(block_of(part));
@@ -257,7 +204,6 @@ class Body {
   Request request_;
   wire::Turns turns_;
   Thinking thinking_ = Thinking::kNone;
-  bool complete_ = true;
   json::Object output_;
   json::Value out_ = json::Value::object();
 };

@@ -144,9 +144,8 @@ TEST(AnthropicBody, Thinking) {
 
 TEST(AnthropicBody, SignedThoughtsGoBackWhereTheyWere) {
   Message step{.role = Role::kAssistant, .content = "ab", .tool_calls = {{"1", "echo", "{}"}}};
-  step.provider_data =
-      R"({"anthropic":[{"type":"thinking","thinking":"t","signature":"s"},{"type":"text","size":2},)"
-      R"({"type":"redacted_thinking","data":"d"},{"type":"tool_use"}]})";
+  step.provider_data = R"({"anthropic":[{"type":"thinking","thinking":"t","signature":"s"},{"text_bytes":2},)"
+                       R"({"type":"redacted_thinking","data":"d"},{"call":true}]})";
   Request request{
       .model = "claude-sonnet-4-5", .messages = {user("x"), step, tool("1", "r")}, .tools = {kEcho}};
   request.sampling.reasoning_effort = "low";
@@ -157,7 +156,7 @@ TEST(AnthropicBody, SignedThoughtsGoBackWhereTheyWere) {
       R"({"type":"redacted_thinking","data":"d"},{"type":"tool_use","id":"1","name":"echo","input":{}}])");
   EXPECT_NE(part(body, "thinking"), "");
   // Without them, or when they belong to another text, the model goes on without thinking; the next turn may think again.
-  for (const std::string data : {"", R"({"anthropic":[{"type":"text","size":9}]})", R"({"gemini":[]})"}) {
+  for (const std::string data : {"", R"({"anthropic":[{"text_bytes":9}]})", R"({"gemini":[]})"}) {
     request.messages[1].provider_data = data;
     body = body_of(request);
     EXPECT_EQ(part(body, "thinking"), "") << data;

@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "llm/wire/provider_data.h"
+#include "llm/wire/thoughts.h"
 
 namespace chela::llm::anthropic {
 namespace {
@@ -133,26 +134,23 @@ void StreamReader::stop(std::string_view reason) {
   if (!reason.empty()) finish_with(reason_of(reason));
 }
 
-// Thoughts of an answer that calls tools have to be sent back as they were signed, and where they were among texts and calls; of those two
-// the place is enough.
+// The answer is one that calls tools: its thoughts have to be sent back. See wire/thoughts.h.
 void StreamReader::complete(Answer& answer) {
   const bool thought =
       std::ranges::any_of(blocks_, [](const Block& block) { return is_thought(block.type); });
   if (!thought || answer.tool_calls.empty()) return;
   json::Array kept;
   for (Block& block : blocks_) {
-    json::Value entry = json::Value::object({{"type", block.type}});
-    if (is_thought(block.type)) {
-      entry = std::move(block.content);
-      if (block.type == "thinking") {
-        entry.set("thinking", std::move(block.thinking));
-        entry.set("signature", std::move(block.signature));
-      }
-    } else if (block.type == "text") {
-      if (block.text_bytes == 0) continue;
-      entry.set("size", block.text_bytes);
+    if (!is_thought(block.type)) {
+      if (block.type == "tool_use") kept.push_back(wire::place_of_call());
+      if (block.text_bytes > 0) kept.push_back(wire::place_of_text(block.text_bytes));
+      continue;
     }
-    kept.push_back(std::move(entry));
+    if (block.type == "thinking") {
+      block.content.set("thinking", std::move(block.thinking));
+      block.content.set("signature", std::move(block.signature));
+    }
+    kept.push_back(std::move(block.content));
   }
   answer.provider_data = wire::pack_provider_data("anthropic", std::move(kept));
 }

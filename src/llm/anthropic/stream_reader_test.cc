@@ -56,7 +56,7 @@ TEST(AnthropicStream, ThoughtsAndParallelCalls) {
   EXPECT_EQ(
       answer.provider_data,
       R"({"anthropic":[{"type":"thinking","thinking":"let me","signature":"sig"},{"type":"redacted_thinking","data":"xyz"},)"
-      R"({"type":"text","size":2},{"type":"tool_use"},{"type":"tool_use"}]})");
+      R"({"text_bytes":2},{"call":true},{"call":true}]})");
 }
 
 TEST(AnthropicStream, AWholeMessage) {

@@ -1,7 +1,9 @@
 #include "llm/backends/make_provider.h"
 
 #include "llm/anthropic/anthropic_provider.h"
+#include "llm/bedrock/bedrock_provider.h"
 #include "llm/gemini/gemini_provider.h"
+#include "llm/nearai/nearai_provider.h"
 #include "llm/ollama/ollama_provider.h"
 #include "llm/openai/openai_provider.h"
 #include "llm/responses/responses_provider.h"
@@ -19,16 +21,19 @@ std::vector<std::pair<std::string, std::string>> headers_of(const ProviderEntry&
   return headers;
 }
 
-template <class Adapter>
-Result<std::unique_ptr<Provider>> make(const ProviderEntry& entry, ProviderSetup setup, net::HttpClient& http,
-                                       runtime::EventLoop& loop) {
+wire::ServerOptions options_of(const ProviderEntry& entry, ProviderSetup& setup) {
   wire::ServerOptions options{.base_url = setup.base_url,
                               .address_key = setup.address_key,
                               .unix_socket = setup.unix_socket,
                               .extra_headers = headers_of(entry, setup),
                               .stall_timeout = setup.stall_timeout};
   if (entry.key_header.empty()) options.api_key = std::move(setup.api_key);
-  Result<std::unique_ptr<Adapter>> made = Adapter::create(std::move(options), http, loop);
+  return options;
+}
+
+template <class Adapter, class... Parts>
+Result<std::unique_ptr<Provider>> make(wire::ServerOptions options, Parts&&... parts) {
+  Result<std::unique_ptr<Adapter>> made = Adapter::create(std::move(options), std::forward<Parts>(parts)...);
   if (!made) return fail(std::move(made.error()));
   return std::move(*made);
 }
@@ -37,17 +42,22 @@ Result<std::unique_ptr<Provider>> make(const ProviderEntry& entry, ProviderSetup
 
 Result<std::unique_ptr<Provider>> make_provider(const ProviderEntry& entry, ProviderSetup setup,
                                                 net::HttpClient& http, runtime::EventLoop& loop) {
+  wire::ServerOptions options = options_of(entry, setup);
   switch (entry.protocol) {
     case Protocol::kOpenAiChat:
-      return make<openai::OpenAiProvider>(entry, std::move(setup), http, loop);
+      return make<openai::OpenAiProvider>(std::move(options), http, loop);
     case Protocol::kOpenAiResponses:
-      return make<responses::ResponsesProvider>(entry, std::move(setup), http, loop);
+      return make<responses::ResponsesProvider>(std::move(options), http, loop);
     case Protocol::kAnthropic:
-      return make<anthropic::AnthropicProvider>(entry, std::move(setup), http, loop);
+      return make<anthropic::AnthropicProvider>(std::move(options), http, loop);
     case Protocol::kGemini:
-      return make<gemini::GeminiProvider>(entry, std::move(setup), http, loop);
+      return make<gemini::GeminiProvider>(std::move(options), http, loop);
     case Protocol::kOllama:
-      return make<ollama::OllamaProvider>(entry, std::move(setup), http, loop);
+      return make<ollama::OllamaProvider>(std::move(options), http, loop);
+    case Protocol::kBedrock:
+      return make<bedrock::BedrockProvider>(std::move(options), std::move(setup.variable), http, loop);
+    case Protocol::kNearAi:
+      return make<nearai::NearAiProvider>(std::move(options), std::move(setup.variable), http, loop);
   }
   return fail(Code::kInternal, "the protocol of '{}' has no adapter", entry.id);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -21,6 +22,8 @@ struct ProviderSetup {
   std::string api_key = {};      // "" sends none
   std::vector<std::pair<std::string, std::string>> extra_headers = {};  // beside those of the entry
   std::chrono::milliseconds stall_timeout = kModelStallTimeout;
+  // Variables of the environment, for protocols whose keys are more than one text; outlives the provider.
+  std::function<std::string(std::string_view name)> variable = [](std::string_view) { return std::string(); };
 };
 
 // The adapter of the entry's protocol, bare: no quirks, no retries. kInvalidArgument for an address that is none. The one place where

@@ -60,7 +60,8 @@ class Protocols : public ::testing::TestWithParam<Protocol> {
 
 INSTANTIATE_TEST_SUITE_P(All, Protocols,
                          ::testing::Values(Protocol::kOpenAiChat, Protocol::kOpenAiResponses,
-                                           Protocol::kAnthropic, Protocol::kGemini, Protocol::kOllama),
+                                           Protocol::kAnthropic, Protocol::kGemini, Protocol::kOllama,
+                                           Protocol::kBedrock),
                          [](const auto& each) { return std::string(protocol_name(each.param)); });
 
 TEST_P(Protocols, StreamTextThoughtsAndUsage) {
