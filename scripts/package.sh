@@ -54,7 +54,7 @@ debian() {
   mkdir -p "$root/usr/share/doc/chela" "$root/DEBIAN" "$work/debian"
   cp LICENSE "$root/usr/share/doc/chela/copyright"
   cp README.md "$root/usr/share/doc/chela/README.md"
-  # What the programs are linked with; libcurl is opened at run time and so not seen.
+  # What the programs are linked with; libcurl and OpenSSL are opened at run time and so not seen.
   printf 'Source: chela\n\nPackage: chela\nArchitecture: any\n' >"$work/debian/control"
   depends=$(cd "$work" && dpkg-shlibdeps -O -edebian-root/usr/bin/chela -edebian-root/usr/bin/chela-infer 2>/dev/null |
     sed -n 's/^shlibs:Depends=//p')
@@ -66,7 +66,7 @@ Version: $version
 Architecture: $arch
 Maintainer: The Chela project <chela@localhost>
 Installed-Size: $size
-Depends: $depends, libcurl4
+Depends: $depends, libcurl4, libssl3
 Recommends: ca-certificates, python3, python3-pip, tzdata
 Section: net
 Priority: optional

@@ -16,8 +16,8 @@ constexpr size_t kDroppedAtOnce = 16 * 1024;
 
 }  // namespace
 
-SocketStream::SocketStream(runtime::AsioLoop& loop, UniqueFd fd, Limits limits)
-    : loop_(loop), limits_(limits), fd_(std::move(fd)) {
+SocketStream::SocketStream(runtime::AsioLoop& loop, UniqueFd fd, Limits limits, std::unique_ptr<TlsLink> tls)
+    : loop_(loop), limits_(limits), fd_(std::move(fd)), tls_(std::move(tls)) {
   watch_.emplace(loop_, fd_.get());
 }
 
@@ -25,10 +25,31 @@ SocketStream::~SocketStream() { close(); }
 
 SocketStream::Read SocketStream::read(std::span<char> into) {
   if (closed()) return {ReadState::kBroken};
+  if (tls_) return read_tls(into);
   const ssize_t n = ::recv(fd_.get(), into.data(), into.size(), 0);
   if (n > 0) return {ReadState::kData, static_cast<size_t>(n)};
   if (n == 0) return {ReadState::kEnd};
   return {errno == EAGAIN || errno == EINTR ? ReadState::kWouldBlock : ReadState::kBroken};
+}
+
+SocketStream::Read SocketStream::read_tls(std::span<char> into) {
+  const TlsLink::Did did = tls_->read(into);
+  switch (did.state) {
+    case TlsLink::State::kDone:
+      return {ReadState::kData, did.bytes};
+    case TlsLink::State::kWantRead:
+    case TlsLink::State::kWantWrite:
+      return {ReadState::kWouldBlock};
+    case TlsLink::State::kEnd:
+      return {ReadState::kEnd};
+    case TlsLink::State::kBroken:
+      break;
+  }
+  return {ReadState::kBroken};
+}
+
+void SocketStream::wake_reader() {
+  if (runtime::Callback reader = std::exchange(reader_, {})) reader();
 }
 
 void SocketStream::wait_readable(runtime::Callback callback) {
@@ -37,9 +58,13 @@ void SocketStream::wait_readable(runtime::Callback callback) {
     return;
   }
   reader_ = std::move(callback);
-  watch_->wait(Ready::kRead, [this] {
-    if (runtime::Callback reader = std::exchange(reader_, {})) reader();
-  });
+  if (tls_ && tls_->has_more()) {
+    loop_.post([weak = weak_from_this()] {
+      if (const std::shared_ptr<SocketStream> self = weak.lock()) self->wake_reader();
+    });
+    return;
+  }
+  watch_->wait(Ready::kRead, [this] { wake_reader(); });
 }
 
 void SocketStream::stop_reading() { reader_ = nullptr; }
@@ -70,10 +95,9 @@ void SocketStream::schedule_flush() {
 void SocketStream::flush() {
   flush_scheduled_ = false;
   while (pending() > 0) {
-    const ssize_t n = ::send(fd_.get(), out_.data() + sent_, pending(), MSG_NOSIGNAL);
-    if (n > 0) {
-      sent(static_cast<size_t>(n));
-    } else if (errno == EAGAIN) {
+    const Wrote wrote = write_some();
+    if (wrote == Wrote::kBroken) return close();
+    if (wrote == Wrote::kWouldBlock) {
       flush_scheduled_ = true;
       if (!stall_timer_) {
         last_progress_ = loop_.clock().steady();
@@ -85,16 +109,36 @@ void SocketStream::flush() {
       });
       wake_waiters();
       return;
-    } else if (errno != EINTR) {
-      close();
-      return;
     }
   }
   wake_waiters();
   if (finishing_ && on_finished_) {
+    if (tls_) tls_->say_end();
     ::shutdown(fd_.get(), SHUT_WR);
     runtime::Callback then = std::exchange(on_finished_, {});
     then();
+  }
+}
+
+SocketStream::Wrote SocketStream::write_some() {
+  const std::string_view unsent = std::string_view(out_).substr(sent_);
+  if (tls_) {
+    const TlsLink::Did did = tls_->write(unsent);
+    if (did.state == TlsLink::State::kDone) {
+      sent(did.bytes);
+      return Wrote::kSome;
+    }
+    const bool waits = did.state == TlsLink::State::kWantWrite || did.state == TlsLink::State::kWantRead;
+    return waits ? Wrote::kWouldBlock : Wrote::kBroken;
+  }
+  for (;;) {
+    const ssize_t n = ::send(fd_.get(), unsent.data(), unsent.size(), MSG_NOSIGNAL);
+    if (n > 0) {
+      sent(static_cast<size_t>(n));
+      return Wrote::kSome;
+    }
+    if (errno == EAGAIN) return Wrote::kWouldBlock;
+    if (errno != EINTR) return Wrote::kBroken;
   }
 }
 
@@ -177,6 +221,7 @@ void SocketStream::wake_waiters() {
 void SocketStream::close() {
   if (closed()) return;
   watch_.reset();
+  tls_.reset();
   fd_.reset();
   out_ = std::string();
   sent_ = 0;

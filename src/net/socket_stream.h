@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "net/fd_watch.h"
+#include "net/tls_client.h"
 #include "net/unique_fd.h"
 #include "runtime/asio_loop.h"
 #include "runtime/completion.h"
@@ -19,7 +20,7 @@
 
 namespace chela::net {
 
-// A connected non-blocking socket with one write buffer: everything sent during a turn of the loop leaves with one system call at its
+// A connected non-blocking socket, with or without TLS, with one write buffer: everything sent during a turn of the loop leaves with one system call at its
 // end. Reading has no buffer of its own, so an idle connection costs little more than its descriptor. Loop thread only; shared by the
 // connection's protocol and what is queued on the loop.
 class SocketStream : public std::enable_shared_from_this<SocketStream> {
@@ -29,7 +30,8 @@ class SocketStream : public std::enable_shared_from_this<SocketStream> {
     std::chrono::milliseconds write_stall;  // a peer that takes nothing for so long is cut off
   };
 
-  SocketStream(runtime::AsioLoop& loop, UniqueFd fd, Limits limits);
+  // `tls` is over the same descriptor, its handshake done.
+  SocketStream(runtime::AsioLoop& loop, UniqueFd fd, Limits limits, std::unique_ptr<TlsLink> tls = nullptr);
   ~SocketStream();
 
   // Calls back once, through the loop, when the stream has closed for whatever reason. Set before anything else.
@@ -66,6 +68,10 @@ class SocketStream : public std::enable_shared_from_this<SocketStream> {
   void close();
 
  private:
+  Read read_tls(std::span<char> into);
+  enum class Wrote { kSome, kWouldBlock, kBroken };
+  Wrote write_some();
+  void wake_reader();
   void schedule_flush();
   void flush();
   void sent(size_t bytes);
@@ -81,6 +87,7 @@ class SocketStream : public std::enable_shared_from_this<SocketStream> {
   runtime::AsioLoop& loop_;
   const Limits limits_;
   UniqueFd fd_;
+  std::unique_ptr<TlsLink> tls_;  // null: plain
   std::optional<FdWatch> watch_;
   std::string out_;
   size_t sent_ = 0;  // the part of out_ that the kernel has

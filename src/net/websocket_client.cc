@@ -89,6 +89,30 @@ Task<Result<UniqueFd>> connect_any(runtime::AsioLoop& loop, runtime::Pool& pool,
   co_return fail(Code::kUnavailable, "nobody can be reached at {}: {}", url.host_port(), why);
 }
 
+// The TLS of a connection to the URL's host, or null where it has none.
+Task<Result<std::unique_ptr<TlsLink>>> secure(runtime::AsioLoop& loop, runtime::Pool& pool, int fd,
+                                              ConnectWebSocket start, std::stop_token stop) {
+  if (start.url.scheme != "https") co_return nullptr;
+  const std::shared_ptr<TlsTrust> trust = start.trust ? start.trust : std::make_shared<TlsTrust>();
+  const Result<std::shared_ptr<const TlsClient>> client = co_await trust->client(pool);
+  if (!client) co_return fail(client.error());
+  Result<std::unique_ptr<TlsLink>> link = (*client)->secure(fd, start.url.host);
+  if (!link) co_return fail(link.error());
+  FdWatch watch(loop, fd);
+  for (;;) {
+    const TlsLink::Did did = (*link)->handshake();
+    if (did.state == TlsLink::State::kDone) co_return std::move(*link);
+    if (did.state == TlsLink::State::kEnd || did.state == TlsLink::State::kBroken)
+      co_return fail(Code::kUpstream, "no TLS connection to {}: {}", start.url.host_port(),
+                     (*link)->problem().empty() ? "it was cut" : (*link)->problem());
+    const runtime::Completion<bool> ready(loop);
+    watch.wait(did.state == TlsLink::State::kWantRead ? Ready::kRead : Ready::kWrite,
+               [ready] { ready.resolve(true); });
+    const std::stop_callback on_stop(stop, [ready] { ready.resolve(false); });
+    if (!co_await ready) co_return fail(Code::kCancelled, "cancelled");
+  }
+}
+
 Error refused(const Url& url, unsigned status) {
   const Code code = status == 401   ? Code::kUnauthenticated
                     : status == 403 ? Code::kPermissionDenied
@@ -125,12 +149,10 @@ Task<Result<>> shake_hands(runtime::AsioLoop& loop, std::shared_ptr<SocketStream
 }  // namespace
 
 Result<Url> parse_websocket_url(std::string_view text) {
-  constexpr std::string_view kScheme = "ws://";
-  if (text.starts_with("wss://"))
-    return fail(Code::kUnsupported,
-                "'{}': wss:// is not spoken here; give the ws:// address of a tunnel to it", text);
-  if (!text.starts_with(kScheme)) return fail(Code::kInvalidArgument, "'{}' does not begin with ws://", text);
-  return Url::parse(fmt::format("http://{}", text.substr(kScheme.size())));
+  // "ws" becomes "http", "wss" "https".
+  if (!text.starts_with("ws://") && !text.starts_with("wss://"))
+    return fail(Code::kInvalidArgument, "'{}' begins with neither ws:// nor wss://", text);
+  return Url::parse(fmt::format("http{}", text.substr(2)));
 }
 
 Task<Result<std::unique_ptr<WebSocket>>> connect_websocket(runtime::AsioLoop& loop, runtime::Pool& pool,
@@ -145,9 +167,12 @@ Task<Result<std::unique_ptr<WebSocket>>> connect_websocket(runtime::AsioLoop& lo
   };
   Result<UniqueFd> fd = co_await connect_any(loop, pool, start.url, scope.token());
   if (!fd) co_return fail(why(fd.error()));
+  Result<std::unique_ptr<TlsLink>> tls = co_await secure(loop, pool, fd->get(), start, scope.token());
+  if (!tls) co_return fail(why(tls.error()));
   const auto stream = std::make_shared<SocketStream>(
       loop, std::move(*fd),
-      SocketStream::Limits{.max_unsent = start.max_unsent, .write_stall = kWriteStallTimeout});
+      SocketStream::Limits{.max_unsent = start.max_unsent, .write_stall = kWriteStallTimeout},
+      std::move(*tls));
   const Result<> done = co_await shake_hands(loop, stream, start.url, start.headers, scope.token());
   if (!done) {
     stream->close();

@@ -126,7 +126,8 @@ TEST_F(WebSocketClientTest, AWrongAnswerIsNoWebSocket) {
 
 TEST(WebSocketUrl, BeginsWithWs) {
   EXPECT_EQ(parse_websocket_url("ws://host:49134/a?b=c")->text(), "http://host:49134/a?b=c");
-  EXPECT_EQ(parse_websocket_url("wss://host").error().code, Code::kUnsupported);
+  EXPECT_EQ(parse_websocket_url("wss://host/a")->text(), "https://host/a");
+  EXPECT_EQ(parse_websocket_url("https://host").error().code, Code::kInvalidArgument);
   EXPECT_EQ(parse_websocket_url("http://host").error().code, Code::kInvalidArgument);
   EXPECT_FALSE(parse_websocket_url("ws://"));
 }
