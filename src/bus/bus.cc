@@ -157,6 +157,7 @@ Task<> Bus::wait_for(WorkerPtr slow, std::stop_token stop) {
 
 void Bus::announce(Worker& worker, WorkerInfo info) {
   worker.info = std::move(info);
+  if (!std::exchange(worker.introduced, true)) tell_waiting(worker);
   worker_event("worker_metadata_updated", worker);
 }
 

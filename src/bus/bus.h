@@ -228,6 +228,8 @@ class Bus {
   Result<> bind(Trigger& trigger);
   Result<> bind_here(Trigger& trigger, TriggerProvider* provider);
   void bind_or_tell(Trigger& trigger);
+  void tell_waiting(const Trigger& trigger);
+  void tell_waiting(const Worker& owner);
   void tell_refusal(const Trigger& trigger, std::string_view why);
   void offer_waiting(std::string_view type);
   void release(std::string_view type, const WorkerPtr& provider);

@@ -346,8 +346,7 @@ Result<> Bus::answered(const WorkerPtr& worker, Envelope& frame) {
 
 // To the next who provides the function. False when the call stays where it was.
 bool Bus::pass_on(PendingCall& call) {
-  const bool unheard = !call.caller && !call.caller_id.empty();
-  if (!call.spare || unheard || call.spare->passed_on >= kMaxPassedOn) return false;
+  if (!call.spare || call.spare->passed_on >= kMaxPassedOn) return false;
   Functions::Target target = functions_.pick(call.function_id, call.spare->viewer);
   if (target.reach != Functions::Reach::kWorker || target.worker->view.tenant != call.spare->viewer.tenant)
     return false;

@@ -241,13 +241,33 @@ TEST_F(BusTest, ACallOfTheEngineGoesOnToTheNextToo) {
   EXPECT_TRUE(never_begun(ask().error()));
 }
 
-TEST_F(BusTest, TheAnswerToACallerThatHasGoneIsDropped) {
+TEST_F(BusTest, CallsGoWithTheirCaller) {
+  Peer& provider = join();
+  Peer& caller = join();
+  Peer& other = join();
+  provider.provide("f");
+  for (Peer* each : {&caller, &other}) each->call("f", Value::object(), "same");
+  const Value abandoned = provider.next("invokefunction");
+  caller.leave();
+  EXPECT_EQ(bus->open_calls(), 1u);
+  EXPECT_EQ(provider.worker->calls_served, 1u);
+  provider.tell(Value::object({{"type", "invocationresult"},
+                               {"invocation_id", abandoned.string_or("invocation_id")},
+                               {"function_id", "f"},
+                               {"result", "late"}}));
+  EXPECT_TRUE(other.next("invocationresult").is_null());
+  EXPECT_EQ(provider.serve(Value::object({{"n", 1}})), "f");
+  EXPECT_EQ(other.answer().find("result")->int_or("n", 0), 1);
+  EXPECT_EQ(bus->open_calls(), 0u);
+}
+
+TEST_F(BusTest, AVoidCallOutlivesItsCaller) {
   Peer& provider = join();
   Peer& caller = join();
   provider.provide("f");
-  caller.call("f");
+  caller.say(R"({"type":"invokefunction","function_id":"f","data":{}})");
   caller.leave();
-  EXPECT_EQ(bus->open_calls(), 1u);  // the provider is still at work
+  EXPECT_EQ(bus->open_calls(), 1u);
   EXPECT_EQ(provider.serve(), "f");
   EXPECT_EQ(bus->open_calls(), 0u);
 }
@@ -478,6 +498,7 @@ TEST_F(BusTest, TheEngineStopsWaitingAtItsDeadline) {
                                 .deadline = loop.clock().steady() + 5s};
   const Result<Value> end = runtime::block_on(loop, bus->call(context, "f", {}));
   EXPECT_EQ(end.error().code, Code::kTimeout);
+  EXPECT_EQ(bus->open_calls(), 0u);
 }
 
 }  // namespace

@@ -146,9 +146,15 @@ Task<Result<json::Value>> Bus::perform(EngineCall call) {
                      .metadata = metadata},
                     std::move(told));
   if (!sent) co_return fail(mark_never_begun(sent.error()));
+  const std::uint64_t number = calls_.last();
   const CallEnd end =
       co_await end_of(done, call.context.stop, std::min(latest, call.context.deadline.value_or(latest)),
                       "the call of " + call.function_id);
+  // Nobody waits any more: what its callee answers later is dropped.
+  if (const std::optional<PendingCall> given_up = calls_.take(number); given_up && !end) {
+    const WireError why = to_wire(end.error());
+    ended(given_up->watched, why.code, why.message);
+  }
   if (!end && never_begun(end.error()) && call.passed_on < kMaxPassedOn) {
     ++call.passed_on;
     co_return co_await perform(std::move(call));

@@ -273,9 +273,23 @@ void Bus::bind_or_tell(Trigger& trigger) {
   if (!bound) {
     tell_refusal(trigger, bound.error().message);
   } else if (trigger.state == Trigger::State::kWaiting) {
-    tell_refusal(trigger,
-                 fmt::format("nobody provides the trigger type {}; the trigger waits until somebody does",
-                             trigger.type));
+    tell_waiting(trigger);
+  }
+}
+
+// SDKs since 0.22 know that triggers may wait, and take every error for a refusal. Which one it is they say behind their registrations.
+void Bus::tell_waiting(const Trigger& trigger) {
+  const Worker& owner = *trigger.owner;
+  if (!owner.introduced || !owner.older_than(0, 22)) return;
+  tell_refusal(trigger,
+               fmt::format("nobody provides the trigger type {}; the trigger waits until somebody does",
+                           trigger.type));
+}
+
+void Bus::tell_waiting(const Worker& owner) {
+  for (const std::string& id : owner.triggers) {
+    const Trigger* trigger = triggers_.find(owner.view.tenant, id);
+    if (trigger != nullptr && trigger->state == Trigger::State::kWaiting) tell_waiting(*trigger);
   }
 }
 

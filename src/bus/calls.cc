@@ -69,15 +69,23 @@ std::optional<PendingCall> Calls::take(std::string_view id, const Worker& callee
   return remove(found);
 }
 
+std::optional<PendingCall> Calls::take(std::uint64_t number) {
+  const auto found = open_.find(number);
+  if (found == open_.end()) return std::nullopt;
+  return remove(found);
+}
+
 std::vector<PendingCall> Calls::take_of(const WorkerPtr& worker) {
   std::vector<PendingCall> taken;
   for (auto it = open_.begin(); it != open_.end() && worker->calls_served + worker->calls_made > 0;) {
     const auto here = it++;
-    if (here->second.caller == worker) {
-      here->second.caller = nullptr;
+    PendingCall& call = here->second;
+    if (call.callee == worker || (call.caller == worker && !call.waiter)) {
+      taken.push_back(remove(here));
+    } else if (call.caller == worker) {
+      call.caller = nullptr;
       --worker->calls_made;
     }
-    if (here->second.callee == worker) taken.push_back(remove(here));
   }
   return taken;
 }

@@ -32,7 +32,7 @@ struct PendingCall {
   WorkerPtr callee;
   std::string function_id;
   SteadyTime deadline;
-  // Who waits: a worker with its own id for the call (without one it is only counted), a task of the engine, or (a void call, a caller that has gone) nobody.
+  // Who waits: a worker with its own id for the call (without one it is only counted), a task of the engine, or (a void call) nobody.
   WorkerPtr caller = {};
   std::string caller_id = {};
   std::optional<runtime::Completion<CallEnd>> waiter = std::nullopt;
@@ -59,7 +59,12 @@ class Calls {
   std::string add(PendingCall call);
   // The call that this worker answers; nothing when there is none, or another worker has it.
   std::optional<PendingCall> take(std::string_view id, const Worker& callee);
-  // All calls that the worker serves. Those it made go on without a caller: their callees are still at work.
+  // The same for the number that last() gave, whoever has it.
+  std::optional<PendingCall> take(std::uint64_t number);
+  // Of the call that was recorded last.
+  std::uint64_t last() const { return last_; }
+  // All calls that the worker serves, and those that it alone waits for: who still works on one of these answers nobody. What the engine
+  // waits for in its name goes on.
   std::vector<PendingCall> take_of(const WorkerPtr& worker);
   std::vector<PendingCall> take_expired(SteadyTime now);
   size_t size() const { return open_.size(); }

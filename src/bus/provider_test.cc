@@ -298,6 +298,7 @@ TEST_F(ProviderTest, WaitingTriggersAreBoundWhenTheTypeAppears) {
   Peer& worker = join();
   Value frame = trigger("t1", "w::on");
   frame.set("trigger_type", "gong");
+  worker.call("engine::workers::register", Value::object({{"name", "w"}, {"version", "0.11.6"}}));
   worker.tell(frame);
   EXPECT_NE(problem(worker.next("triggerregistrationresult")).find("waits until"), std::string::npos);
   ASSERT_TRUE(bus->add_trigger_type({.id = "gong", .description = ""}, gongs));

@@ -68,8 +68,9 @@ struct Worker {
   std::uint64_t number = 0;  // later connections have higher ones
 
   WorkerInfo info;
-  bool passing = false;    // there for one call of a program: nobody is told of it
-  bool announced = false;  // it has said something; telemetry sockets of old SDKs never do
+  bool passing = false;     // there for one call of a program: nobody is told of it
+  bool announced = false;   // it has said something; telemetry sockets of old SDKs never do
+  bool introduced = false;  // it has said what it is, as SDKs do behind their registrations
 
   std::set<std::string, std::less<>> functions;
   std::map<std::string, std::string, std::less<>>

@@ -449,6 +449,43 @@ def test_a_client_that_never_reads_is_nobodys_burden(bus, wire, never_read):
 # --- a worker that never answers
 
 
+def test_calls_go_with_those_who_wait_for_them(bus, wire):
+    """The worker that serves them never answers: callers leave, requests and calls over HTTP end, and nothing of them stays."""
+    other = wire()
+    other.sync()
+    watched = entries(bus)
+    silent, stays = wire(), wire()
+    silent.register("silent")
+    silent.trigger("t1", "http", "silent", api_path="silent")
+    silent.sync()
+    stays.invoke("silent", {}, "stays")
+    stays.sync()
+    callers = [wire() for _ in range(10)]
+    for caller in callers:
+        for n in range(50):
+            caller.invoke("silent", {"n": n}, f"c{n}")
+        caller.sync()
+    assert entries(bus)['chela_bus_entries{table="calls"}'] == 501
+    for number, caller in enumerate(callers):
+        caller.finish() if number % 2 else caller.reset()
+    assert httpx.get(f"http://127.0.0.1:{bus.ports['http']}/silent").status_code == 504
+    with pytest.raises(httpx.TimeoutException):
+        httpx.post(f"http://127.0.0.1:{bus.ports['bus']}/call", json={"function_id": "silent"}, timeout=0.2)
+    wait_until(lambda: entries(bus)['chela_bus_entries{table="calls"}'] == 1, "only the one is left whose caller still waits")
+
+    # Answers that come after all are nobody's, but for that one's.
+    late = [each for each in silent.sync() if each["type"] == "invokefunction"]
+    assert len(late) == 503
+    for number, call in enumerate(late):
+        silent.answer(call, number)
+    silent.sync()
+    answers = [each for each in stays.sync() if each["type"] == "invocationresult"]
+    assert [(each["invocation_id"], each["result"]) for each in answers] == [("stays", 0)]
+    for each in (silent, stays):
+        each.finish()
+    nothing_left(bus, watched)
+
+
 def test_a_worker_that_never_answers_holds_nothing_up_for_good(bus, wire):
     """Whoever waits for it ends by a limit of his own; it can be given so many calls; with it all of them go."""
     other = wire()
