@@ -1,6 +1,11 @@
 """Two engines that are one for their workers: module bridge, and state, streams, pub/sub and queues that another engine keeps."""
 
+import asyncio
+import contextlib
 import json
+import ssl
+import subprocess
+import threading
 
 import pytest
 from raw_worker import RawWorker
@@ -136,6 +141,37 @@ def test_state_of_another_engine(join, mirror, back):
     assert near.call("state::get", {"scope": "s", "key": "k"}) is None
 
 
+class Values:
+    """State or streams, as the functions of the module name what they keep."""
+
+    def __init__(self, worker, module):
+        self.worker, self.module = worker, module
+        self.names = ("scope", "key", "value") if module == "state" else ("group_id", "item_id", "data")
+        self.more = {} if module == "state" else {"stream_name": "bridged"}
+
+    def do(self, what, group, *rest):
+        return self.worker.call(f"{self.module}::{what}", {**self.more, **dict(zip(self.names, (group, *rest), strict=False))})
+
+
+@pytest.mark.parametrize("sdk", ["0.11.6", "0.22.1"])
+@pytest.mark.parametrize("module", ["state", "stream"])
+def test_values_are_set_read_listed_and_deleted_over_the_bridge(join, mirror, back, module, sdk):
+    """What iii's suites bridge-state and bridge-stream ask for, with a look at the engine behind that has the values."""
+    near, far = (Values(join(sdk, port=engine.ports["bus"], token=""), module) for engine in (mirror, back))
+    first, second = {"name": "an item", "value": 42}, {"value": 2, "updated": True}
+    assert near.do("get", "g", "k") is None
+    assert near.do("set", "g", "k", first) == {"old_value": None, "new_value": first}
+    assert near.do("set", "g", "k", second) == {"old_value": first, "new_value": second}
+    assert near.do("get", "g", "k") == far.do("get", "g", "k") == second
+    near.do("delete", "g", "k")
+    assert near.do("get", "g", "k") is None and far.do("get", "g", "k") is None
+    near.do("delete", "g", "never-there")
+    items = [{"id": f"item{n}", "value": n} for n in range(3)]
+    for each in items:
+        near.do("set", "list", each["id"], each)
+    assert near.do("list", "list") == far.do("list", "list") == items
+
+
 def listen(engine, stream, group):
     peer = connect(f"ws://127.0.0.1:{engine.ports['streams']}/")
     peer.send(json.dumps({"type": "join", "data": {"subscriptionId": "s", "streamName": stream, "groupId": group}}))
@@ -162,6 +198,77 @@ def test_streams_of_another_engine(join, mirror, back):
     assert near.call("stream::list", {"stream_name": "chat", "group_id": "g"}) == [{"t": 1}]
     assert near.call("stream::list_groups", {"stream_name": "chat"}) == ["g"]
     assert near.call("stream::list_all")["count"] == 1
+
+
+@pytest.fixture
+def certificates(tmp_path):
+    """An authority of our own, ca.pem, and what it signed for localhost."""
+    (tmp_path / "names").write_text("subjectAltName=DNS:localhost")
+    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    for command in (["req", "-x509", *key, "-days", "2", "-subj", "/CN=authority", "-keyout", "ca.key", "-out", "ca.pem"],
+                    ["req", *key, "-subj", "/CN=localhost", "-keyout", "server.key", "-out", "server.csr"],
+                    ["x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
+                     "-extfile", "names", "-out", "server.pem"]):
+        subprocess.run(["openssl", *command], cwd=tmp_path, check=True, capture_output=True)
+    return tmp_path
+
+
+@pytest.fixture
+def tunnel(back, certificates):
+    """A port at which the engine behind speaks TLS."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates / "server.pem", certificates / "server.key")
+    loop, ready = asyncio.new_event_loop(), threading.Event()
+
+    async def pump(reader, writer):
+        with contextlib.suppress(OSError):
+            while data := await reader.read(1 << 16):
+                writer.write(data)
+                await writer.drain()
+        writer.close()
+
+    async def passed_on(reader, writer):
+        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", back.ports["bus"])
+        await asyncio.gather(pump(reader, far_writer), pump(far_reader, writer))
+
+    async def serve():
+        server = await asyncio.start_server(passed_on, "127.0.0.1", 0, ssl=context)
+        made["port"], made["end"] = server.sockets[0].getsockname()[1], asyncio.Event()
+        ready.set()
+        await made["end"].wait()
+
+    made = {}
+    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), daemon=True)
+    thread.start()
+    assert ready.wait(DEADLINE)
+    yield made["port"]
+    loop.call_soon_threadsafe(made["end"].set)
+    thread.join(DEADLINE)
+
+
+def test_another_engine_over_tls(bus_engine, back, tunnel, certificates, raw):
+    config = FRONT.replace("url: ws://127.0.0.1:PORT", f"url: wss://localhost:{tunnel}\n      ca_file: {certificates}/ca.pem")
+    near, far = raw(bus_engine(config).start()), raw(back)
+    far.register("back::echo", lambda data: None)
+    near.register("front::echo", lambda data: None)
+    large = "x" * 1_000_000
+    assert near.call("bridge.invoke", {"function_id": "state::set", "data": {"scope": "s", "key": "k", "value": large}})["new_value"] == large
+    assert near.call("near::echo", {"n": 1}) is True
+    wait_until(lambda: "shown::echo" in json.dumps(far.call("engine::functions::list")), "what is exposed is there")
+    assert far.call("shown::echo", {"n": 2}) is True
+
+
+def test_a_certificate_that_nobody_trusts_is_no_connection(bus_engine, tunnel, raw):
+    front = bus_engine(FRONT.replace("url: ws://127.0.0.1:PORT", f"url: wss://localhost:{tunnel}")).start()
+    answer = raw(front).start("bridge.invoke", {"function_id": "state::list_groups", "timeout_ms": 1000})()
+    assert answer["error"]["code"] == "unavailable" and "certificate is not trusted" in answer["error"]["message"], answer
+
+
+def test_a_data_channel_ends_at_its_engine(front, raw):
+    near = raw(front)
+    made = near.call("engine::channels::create")
+    answer = near.start("near::echo", {"reader": made["reader"]})()
+    assert answer["error"]["code"] == "unsupported" and "data channel" in answer["error"]["message"], answer
 
 
 def test_topics_of_another_engine(mirror, back, raw):

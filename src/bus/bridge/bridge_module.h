@@ -41,7 +41,7 @@ struct BridgeConfig {
   std::string service_name = {};
   BridgeModule::Options passed_on = {};
 };
-// {url, token?, service_id?, service_name?, expose?: [{local_function, remote_function?}], forward?: [{local_function, remote_function,
+// {url, token?, ca_file?, service_id?, service_name?, expose?: [{local_function, remote_function?}], forward?: [{local_function, remote_function,
 // timeout_ms?}]}. kInvalidArgument, kTooLarge past kMaxPassedOn.
 Result<BridgeConfig> read_bridge_config(const json::Value& config);
 

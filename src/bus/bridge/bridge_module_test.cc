@@ -94,7 +94,10 @@ TEST(BridgeConfig, NamesWhatIsWrong) {
     return read ? std::string() : read.error().message;
   };
   EXPECT_NE(message(Value::object()).find("url"), std::string::npos);
-  EXPECT_NE(message(Value::object({{"url", "wss://h"}})).find("wss://"), std::string::npos);
+  EXPECT_EQ(message(Value::object({{"url", "wss://h"}, {"ca_file", "ca.pem"}})), "");
+  EXPECT_NE(message(Value::object({{"url", "ws://h"}, {"ca_file", "ca.pem"}})).find("ca_file"),
+            std::string::npos);
+  EXPECT_NE(message(Value::object({{"url", "https://h"}})).find("wss://"), std::string::npos);
   EXPECT_NE(message(Value::object({{"url", "ws://h"}, {"token", "a\nb"}})).find("token"), std::string::npos);
   EXPECT_NE(message(Value::object({{"url", "ws://h"}, {"exposed", 1}})).find("exposed"), std::string::npos);
   EXPECT_NE(message(Value::object({{"url", "ws://h"}, {"forward", entries(1)}})).find("remote_function"),

@@ -22,7 +22,7 @@ struct Bridged {
 // Whether the configuration's adapter is one of these, which name the bridge.
 bool wants_bridge(const json::Value& config, std::span<const std::string_view> names);
 
-// The address in `adapter: {class | name, config: {bridge_url, token?}}`. Every other key of a bridged module's is the other engine's
+// The address in `adapter: {class | name, config: {bridge_url, token?, ca_file?}}`. Every other key of a bridged module's is the other engine's
 // business and is refused, but for those that the reader was asked for.
 Result<Peer> read_adapter_peer(ConfigReader& module);
 

@@ -7,15 +7,17 @@
 namespace chela::bus::bridge {
 
 Peer read_peer(ConfigReader& reader, std::string_view key) {
-  Peer peer{.url = {}, .token = reader.text("token")};
+  Peer peer{.url = {}, .token = reader.text("token"), .ca_file = reader.text("ca_file")};
   const std::string text = reader.text(key);
   if (text.empty()) {
-    reader.refuse(key, "must be the address of another engine, ws://HOST:PORT");
+    reader.refuse(key, "must be the address of another engine, ws://HOST:PORT or wss://HOST");
     return peer;
   }
   Result<net::Url> url = net::parse_websocket_url(text);
   if (url) {
     peer.url = std::move(*url);
+    if (peer.url.scheme != "https" && !peer.ca_file.empty())
+      reader.refuse("ca_file", "says whom to trust at a wss:// address; this is a ws:// one");
   } else {
     reader.refuse(key, url.error().message);
   }
@@ -28,12 +30,16 @@ std::unique_ptr<Remote> make_remote(ModuleParts& parts, const Peer& peer, Remote
   net::Headers headers;
   if (!peer.token.empty()) headers.add("Authorization", "Bearer " + peer.token);
   options.where = peer.url.host_port();
-  const auto connect = [&parts, url = peer.url, headers](std::stop_token stop) {
+  // Kept from one connection to the next.
+  const auto trust = std::make_shared<net::TlsTrust>(
+      peer.ca_file.empty() ? std::string() : (parts.directory / peer.ca_file).string());
+  const auto connect = [&parts, url = peer.url, headers, trust](std::stop_token stop) {
     net::WebSocketOptions socket;
     socket.max_message_bytes = kMaxFrameBytes;
     return net::connect_websocket(
         parts.loop, parts.pool,
-        {.url = url, .headers = headers, .options = socket, .max_unsent = kMaxUnsentBytes}, std::move(stop));
+        {.url = url, .trust = trust, .headers = headers, .options = socket, .max_unsent = kMaxUnsentBytes},
+        std::move(stop));
   };
   return std::make_unique<Remote>(Remote::Parts{.loop = parts.loop, .ids = parts.ids, .connect = connect},
                                   std::move(options));

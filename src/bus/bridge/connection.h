@@ -13,10 +13,11 @@ namespace chela::bus::bridge {
 // Where another engine is and how this one shows itself there.
 struct Peer {
   net::Url url;
-  std::string token = {};  // "" = none
+  std::string token = {};    // "" = none
+  std::string ca_file = {};  // whom to trust at a wss:// address; "" = whom the system trusts
 };
 
-// The address under `key`, and `token`; the caller finishes the reader.
+// The address under `key`, `token` and `ca_file`; the caller finishes the reader.
 Peer read_peer(ConfigReader& reader, std::string_view key);
 
 // A way to it over the network.

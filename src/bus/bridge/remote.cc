@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "bus/baggage.h"
+#include "bus/bridge/channel_refs.h"
 #include "bus/bridge/frames.h"
 #include "bus/limits.h"
 #include "obs/log.h"
@@ -204,6 +205,7 @@ Task<Result<>> Remote::wait_connected(std::stop_token stop) {
 }
 
 Task<Result<std::string>> Remote::call(RemoteCall call) {
+  if (const Result<> may = may_cross(call.function_id, call.data); !may) co_return fail(may.error());
   if (calls_ >= kMaxRemoteCalls)
     co_return fail(Code::kRateLimited, "{} calls to {} are unanswered", calls_, options_.where);
   const Counted counted(calls_);
@@ -228,6 +230,7 @@ Task<Result<std::string>> Remote::call(RemoteCall call) {
 }
 
 Task<Result<>> Remote::tell(RemoteCall call) {
+  if (Result<> may = may_cross(call.function_id, call.data); !may) co_return may;
   if (calls_ >= kMaxRemoteCalls)
     co_return fail(Code::kRateLimited, "{} calls to {} are unanswered", calls_, options_.where);
   const Counted counted(calls_);
@@ -246,6 +249,12 @@ void Remote::begin(Envelope& frame) {
     const WireError error =
         busy ? WireError{.code = "rate_limited", .message = "too many calls run behind this bridge"}
              : WireError{.code = "function_not_found", .message = "Function not found"};
+    std::string answer;
+    write::result(answer, {.invocation_id = id, .function_id = function_id, .failure = &error});
+    return send(answer);
+  }
+  if (const Result<> may = may_cross(function_id, frame.raw_or_null("data").value_or("null")); !may) {
+    const WireError error = to_wire(may.error());
     std::string answer;
     write::result(answer, {.invocation_id = id, .function_id = function_id, .failure = &error});
     return send(answer);

@@ -74,6 +74,22 @@ TEST_F(RemoteTest, SaysWhatItHasAndCalls) {
   EXPECT_EQ(refused.find("error")->string_or("code"), "function_not_found");
 }
 
+TEST_F(RemoteTest, DataChannelsEndAtTheirEngine) {
+  remote.provide("ours", "", echo);
+  start();
+  engine.got.clear();
+  const Value ref = Value::object({{"channel_id", "c"}, {"access_key", "k"}, {"direction", "write"}});
+  begin({.function_id = "theirs", .data = json::write(Value::object({{"writer", ref}}))});
+  loop.run_ready();
+  EXPECT_EQ(outcomes.at(0).error().code, Code::kUnsupported);
+  EXPECT_TRUE(engine.next("invokefunction").is_null());
+  Value call = invoke("ours");
+  call.set("data", Value::object({{"writer", ref}}));
+  engine.say(call);
+  loop.run_ready();
+  EXPECT_EQ(engine.next("invocationresult").find("error")->string_or("code"), "unsupported");
+}
+
 TEST_F(RemoteTest, ErrorsKeepTheirCode) {
   start();
   engine.got.clear();
