@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "obs/log_format.h"
+#include "obs/log_terminal.h"
 #include "obs/redaction.h"
 #include "obs/ring.h"
 
@@ -25,6 +26,7 @@ struct Sinks {
   std::string path;           // of the file, "" = none
   Level level = Level::kOff;  // of the file and of what is kept in memory
   Level terminal_level = Level::kOff;
+  TerminalForm terminal_form = TerminalForm::kPeople;
   Redaction redaction;
   Ring ring;
 };
@@ -105,6 +107,7 @@ Result<> start(const Options& options) {
   all.path = options.file;
   all.level = options.file_level;
   all.terminal_level = options.terminal_level;
+  all.terminal_form = TerminalForm::kPeople;
   detail::lowest = std::min(all.level, all.terminal_level);
   return {};
 }
@@ -127,6 +130,15 @@ Result<> set_level(Level level) {
   all.level = level;
   detail::lowest = std::min(all.level, all.terminal_level);
   return {};
+}
+
+void set_terminal(Level level, TerminalForm form) {
+  Sinks& all = sinks();
+  const std::unique_lock lock(all.mutex);
+  if (!all.terminal) return;
+  all.terminal_level = level;
+  all.terminal_form = form;
+  detail::lowest = std::min(all.level, all.terminal_level);
 }
 
 Level level() {
@@ -163,7 +175,9 @@ void write(Level level, std::string_view target, std::string_view message, Field
          .target = std::string(target),
          .message = std::string(utf8::prefix(message_text(line, all.redaction), kMaxLogRingMessageBytes))});
   }
-  if (all.terminal && level >= all.terminal_level) put(*all.terminal, people_line(line, all.redaction));
+  if (all.terminal && level >= all.terminal_level)
+    put(*all.terminal, all.terminal_form == TerminalForm::kJson ? json_line(line, all.redaction)
+                                                                : people_line(line, all.redaction));
 }
 
 }  // namespace detail

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <set>
 
 #include "base/strings.h"
 #include "base/utf8.h"
@@ -46,9 +48,23 @@ bool in_time(const Value& query, std::int64_t at_nanos) {
          (to == nullptr || !to->as_int() || at <= *to->as_int());
 }
 
+// None of a call under way.
 double duration_ms(const Value& span) {
+  if (span.int_or("end_time_unix_nano", 0) == 0) return 0;
   return static_cast<double>(span.int_or("end_time_unix_nano", 0) - span.int_or("start_time_unix_nano", 0)) /
          kNanosPerMs;
+}
+
+// The value of an attribute as text.
+std::optional<std::string> attribute_of(const Value& span, std::string_view key) {
+  const Value* own = span.find("attributes");
+  if (own == nullptr || own->as_array() == nullptr) return std::nullopt;
+  for (const Value& pair : *own->as_array()) {
+    const auto* both = pair.as_array();
+    if (both == nullptr || both->size() != 2 || (*both)[0] != Value(key)) continue;
+    return (*both)[1].as_string() != nullptr ? *(*both)[1].as_string() : json::write((*both)[1]);
+  }
+  return std::nullopt;
 }
 
 bool has_attributes(const Value& span, const Value& query) {
@@ -254,7 +270,7 @@ Value Observability::list_logs(const Viewer& viewer, const Value& query) {
 
 Value Observability::list_spans(const Viewer& viewer, const Value& query) {
   std::vector<Value> rows;
-  spans_.each(viewer, now(), [&](const Value& row) {
+  each_span(viewer, [&](const Value& row) {
     if (matches(row, query)) rows.push_back(row);
   });
   const std::string by = query.string_or("sort_by", "start_time");
@@ -272,13 +288,64 @@ Value Observability::list_spans(const Viewer& viewer, const Value& query) {
                         {"limit", wanted.limit}});
 }
 
+// The traces whose spans have one value of an attribute, those that began last first.
+Result<Value> Observability::group_spans(const Viewer& viewer, const Value& query) {
+  const std::string attribute = query.string_or("attribute");
+  if (attribute.empty()) return fail(Code::kInvalidArgument, "attribute is missing");
+  const std::string label = query.string_or("label_attribute");
+  const std::int64_t since = query.int_or("since_ms", 0);
+  struct Group {
+    std::set<std::string> traces;
+    std::string label;
+    std::int64_t labelled = -1;  // when the span began that the label is from
+    std::int64_t first = std::numeric_limits<std::int64_t>::max();
+    std::int64_t last = 0;
+    std::int64_t spans = 0;
+    std::int64_t errors = 0;
+  };
+  std::map<std::string, Group> groups;
+  each_span(viewer, [&](const Value& row) {
+    const std::optional<std::string> value = attribute_of(row, attribute);
+    const std::int64_t begin = row.int_or("start_time_unix_nano", 0) / kNanosPerMs;
+    const std::int64_t end = std::max(begin, row.int_or("end_time_unix_nano", 0) / kNanosPerMs);
+    if (!value || end < since) return;
+    Group& group = groups[*value];
+    group.traces.insert(row.string_or("trace_id"));
+    group.first = std::min(group.first, begin);
+    group.last = std::max(group.last, end);
+    ++group.spans;
+    if (row.string_or("status") == "error") ++group.errors;
+    const std::optional<std::string> named = label.empty() ? std::nullopt : attribute_of(row, label);
+    if (named && begin >= group.labelled) {
+      group.label = *named;
+      group.labelled = begin;
+    }
+  });
+  std::vector<Value> rows;
+  for (const auto& [value, group] : groups) {
+    Value traces = Value::array();
+    for (const std::string& each : group.traces) traces.push_back(each);
+    Value row = Value::object({{"value", value}, {"trace_ids", std::move(traces)}});
+    if (group.labelled >= 0) row.set("label", group.label);
+    row.set("span_count", group.spans);
+    row.set("first_seen_ms", group.first);
+    row.set("last_seen_ms", group.last);
+    row.set("duration_ms", group.last - group.first);
+    row.set("error_count", group.errors);
+    rows.push_back(std::move(row));
+  }
+  rows = sorted(std::move(rows), [](const Value& row) { return -row.int_or("first_seen_ms", 0); });
+  const size_t limit = page_of(query, 100).limit;
+  return Value::object({{"groups", page(std::move(rows), {.offset = 0, .limit = limit})}});
+}
+
 // A span whose parent is not here is a root; so is one of a cycle, which only a wrong SDK makes.
 Result<Value> Observability::span_tree(const Viewer& viewer, const Value& query) {
   const std::string trace = query.string_or("trace_id");
   if (trace.empty()) return fail(Code::kInvalidArgument, "trace_id is missing");
   std::map<std::string, Value> spans;
   std::map<std::string, std::vector<std::string>> children;
-  spans_.each(viewer, now(), [&](const Value& row) {
+  each_span(viewer, [&](const Value& row) {
     if (row.string_or("trace_id") == trace && spans.size() < kMaxListed)
       spans.emplace(row.string_or("span_id"), row);
   });
@@ -397,6 +464,8 @@ Result<> Observability::add_functions() {
        }},
       {"engine::traces::tree", "the spans of one trace as a tree",
        [](Observability& m, const LocalCall& c) { return m.span_tree(viewer_in(c), c.data); }},
+      {"engine::traces::group_by", "traces by the value of an attribute of their spans",
+       [](Observability& m, const LocalCall& c) { return m.group_spans(viewer_in(c), c.data); }},
       {"engine::traces::clear", "forgets the spans", clear_spans},
       {"engine::metrics::list", "how often functions were called, and what SDKs measured",
        [](Observability& m, const LocalCall& c) { return m.list_metrics(viewer_in(c), c.data); }},

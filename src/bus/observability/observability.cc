@@ -71,6 +71,12 @@ Observability::~Observability() {
 }
 
 Task<Result<>> Observability::start() {
+  if (options_.level || options_.format)
+    log::set_terminal(options_.level.value_or(log::Level::kInfo),
+                      options_.format.value_or(log::TerminalForm::kPeople));
+  for (const std::string& each : options_.without_effect)
+    log::warn("bus", "a key of the configuration has no effect",
+              {{"module", "observability"}, {"key", each}});
   if (Result<> added = add_functions(); !added) co_return added;
   Result<> added = bus_.add_trigger_type(
       {.id = "log",
@@ -87,6 +93,8 @@ Task<Result<>> Observability::start() {
 
 Task<> Observability::stop() {
   stopped_ = true;
+  // The next configuration may say nothing of it.
+  if (options_.level || options_.format) log::set_terminal(log::Level::kInfo, log::TerminalForm::kPeople);
   if (tell_timer_) loop_.cancel(*tell_timer_);
   tell_timer_.reset();
   listeners_.clear();
@@ -190,7 +198,12 @@ void Observability::ended(std::uint64_t id, std::string_view code, std::string_v
     rollups_.add(open.tenant, "iii.invocation.duration", std::chrono::duration<double>(took).count(), now());
     if (!code.empty()) rollups_.add(open.tenant, "iii.invocation.errors.total", 1, now());
   }
-  if (open.trace_id.empty()) return;
+  if (!open.trace_id.empty()) keep_span(open.tenant, span_of(open, took, code, message));
+}
+
+// A call that has ended after `took`, or one that is still under way.
+json::Value Observability::span_of(const Open& open, std::optional<std::chrono::nanoseconds> took,
+                                   std::string_view code, std::string_view message) const {
   json::Value attributes = json::Value::array();
   const auto add = [&attributes](std::string_view key, std::string_view value) {
     attributes.push_back(json::Value::array({json::Value(key), json::Value(value)}));
@@ -209,14 +222,23 @@ void Observability::ended(std::uint64_t id, std::string_view code, std::string_v
   span.set("parent_span_id", open.parent_span_id.empty() ? json::Value() : json::Value(open.parent_span_id));
   span.set("name", "call " + open.function_id);
   span.set("start_time_unix_nano", begin);
-  span.set("end_time_unix_nano", begin + took.count());
-  span.set("status", code.empty() ? "ok" : "error");
+  span.set("end_time_unix_nano", took ? begin + took->count() : 0);
+  span.set("status", !took ? "pending" : code.empty() ? "ok" : "error");
   if (!code.empty()) span.set("status_description", message.substr(0, 1024));
   span.set("attributes", std::move(attributes));
   span.set("service_name", options_.service_name);
   span.set("events", json::Value::array());
   span.set("links", json::Value::array());
-  keep_span(open.tenant, std::move(span));
+  return span;
+}
+
+void Observability::each_span(const Viewer& viewer, const std::function<void(const json::Value&)>& visit) {
+  spans_.each(viewer, now(), visit);
+  if (!options_.live_spans) return;
+  for (const auto& [id, open] : open_) {
+    if (!open.trace_id.empty() && (viewer.sees_all || open.tenant == viewer.tenant))
+      visit(span_of(open, std::nullopt, {}, {}));
+  }
 }
 
 bool Observability::samples(const Call& call, const std::optional<bool>& parent_samples) {
@@ -243,7 +265,11 @@ void Observability::measured(std::string_view tenant, std::string_view frame) {
     return;
   }
   if (options_.traces) {
-    for (json::Value& each : read->spans) keep_span(std::string(tenant), std::move(each));
+    for (json::Value& each : read->spans) {
+      // The start of a span, told by SDKs that show what is under way: here only the engine's own calls are.
+      if (each.int_or("end_time_unix_nano", 0) == 0) continue;
+      keep_span(std::string(tenant), std::move(each));
+    }
   }
   if (options_.logs) {
     for (json::Value& each : read->logs) keep_log(std::string(tenant), std::move(each));

@@ -55,6 +55,7 @@ class Observability final : public Module, public TriggerProvider, public Observ
   Result<json::Value> add_log(const LocalCall& call, int severity);
   json::Value list_logs(const Viewer& viewer, const json::Value& query);
   json::Value list_spans(const Viewer& viewer, const json::Value& query);
+  Result<json::Value> group_spans(const Viewer& viewer, const json::Value& query);
   Result<json::Value> span_tree(const Viewer& viewer, const json::Value& query);
   Result<json::Value> list_metrics(const Viewer& viewer, const json::Value& query);
   Result<json::Value> list_rollups(const Viewer& viewer, const json::Value& query) const;
@@ -79,6 +80,10 @@ class Observability final : public Module, public TriggerProvider, public Observ
   UnixMs now() const { return loop_.clock().now(); }
   void keep_log(const std::string& tenant, json::Value log);
   void keep_span(const std::string& tenant, json::Value span);
+  json::Value span_of(const Open& open, std::optional<std::chrono::nanoseconds> took, std::string_view code,
+                      std::string_view message) const;
+  // Those that are kept, and the calls under way.
+  void each_span(const Viewer& viewer, const std::function<void(const json::Value&)>& visit);
   bool samples(const Call& call, const std::optional<bool>& parent_samples);
   void tell_logs();
   double value_of(std::string_view metric);

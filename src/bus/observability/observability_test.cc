@@ -356,6 +356,10 @@ TEST_F(ObservabilityTest, AlertsFireOncePerCooldownAndTellFunctionAndWebhook) {
   const Value call = root.next("invokefunction");
   EXPECT_EQ(call.string_or("function_id"), "on::alert");
   EXPECT_EQ(call.find("data")->string_or("name"), "crowd");
+  root.tell(Value::object({{"type", "invocationresult"},
+                           {"invocation_id", call.string_or("invocation_id")},
+                           {"function_id", "on::alert"},
+                           {"result", true}}));
   loop.advance(kAlertPeriod);
   EXPECT_EQ(http.told.size(), 1u) << "it is quiet for its cooldown";
   const Value list = ask(root, "engine::alerts::list");
@@ -480,6 +484,80 @@ TEST_F(ObservabilityTest, SoManyTracesAreToldAtOnce) {
   for (size_t i = 0; i < kMaxTracesToTell + 5; ++i) call_once(ann, "f");
   loop.advance(kTellDelay);
   EXPECT_EQ(ann.next("invokefunction").find("data")->find("trace_ids")->as_array()->size(), kMaxTracesToTell);
+}
+
+TEST_F(ObservabilityTest, CallsUnderWayAreListedAsPending) {
+  start();
+  Peer& ann = join();
+  ann.provide("slow");
+  ann.call("slow", Value::object(), "s1");
+  const Value call = ann.next("invokefunction");
+  const Value open = ask(ann, "engine::traces::list");
+  ASSERT_EQ(count(open, "spans"), 1u);
+  const Value span = open.find("spans")->as_array()->front();
+  EXPECT_EQ(span.string_or("status"), "pending");
+  EXPECT_EQ(span.int_or("end_time_unix_nano", -1), 0);
+  const Value trace = Value::object({{"trace_id", span.string_or("trace_id")}});
+  EXPECT_EQ(count(ask(ann, "engine::traces::tree", trace), "roots"), 1u);
+  Peer& bob = join({"bus:*"}, "bob");
+  EXPECT_EQ(count(ask(bob, "engine::traces::list"), "spans"), 0u);
+  ann.tell(Value::object({{"type", "invocationresult"},
+                          {"invocation_id", call.string_or("invocation_id")},
+                          {"function_id", "slow"},
+                          {"result", 1}}));
+  const Value done = ask(ann, "engine::traces::list");
+  ASSERT_EQ(count(done, "spans"), 1u);
+  EXPECT_EQ(done.find("spans")->as_array()->front().string_or("span_id"), span.string_or("span_id"));
+  EXPECT_EQ(done.find("spans")->as_array()->front().string_or("status"), "ok");
+}
+
+TEST_F(ObservabilityTest, WithoutLiveSpansOnlyWhatHasEndedIsListed) {
+  start(R"({"live_spans": false})");
+  Peer& ann = join();
+  ann.provide("slow");
+  ann.call("slow");
+  EXPECT_EQ(count(ask(ann, "engine::traces::list"), "spans"), 0u);
+}
+
+TEST_F(ObservabilityTest, TracesAreGroupedByAnAttribute) {
+  Observability& observed = start();
+  Peer& ann = join({"bus:*"}, "ann");
+  const auto span = [](std::string_view trace, std::string_view id, std::string_view session, int start_ms,
+                       int end_ms, std::string_view name) {
+    return fmt::format(
+        R"({{"traceId":"{}","spanId":"{}","name":"n","startTimeUnixNano":"{}000000","endTimeUnixNano":"{}000000",)"
+        R"("status":{{"code":{}}},"attributes":[{{"key":"iii.session.id","value":{{"stringValue":"{}"}}}},)"
+        R"({{"key":"iii.session.name","value":{{"stringValue":"{}"}}}}]}})",
+        trace, id, start_ms, end_ms, end_ms % 2 == 1 ? 2 : 1, session, name);
+  };
+  const std::string spans =
+      span("t1", "a", "s1", 1000, 2000, "old") + "," + span("t2", "b", "s1", 1500, 3001, "new") + "," +
+      span("t3", "c", "s2", 2500, 2600, "other") + "," + span("t4", "d", "s2", 2550, 0, "begun");
+  observed.measured(ann.worker->view.tenant,
+                    R"(OTLP{"resourceSpans":[{"scopeSpans":[{"spans":[)" + spans + R"(]}]}]})");
+  EXPECT_EQ(count(ask(ann, "engine::traces::list"), "spans"), 3u);  // one has only begun
+  const auto groups = [&](Value query) {
+    query.set("attribute", "iii.session.id");
+    return *ask(ann, "engine::traces::group_by", std::move(query)).find("groups")->as_array();
+  };
+  const auto all = groups(Value::object({{"label_attribute", "iii.session.name"}}));
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].string_or("value"), "s2");  // it began last
+  EXPECT_EQ(json::write(*all[1].find("trace_ids")), R"(["t1","t2"])");
+  EXPECT_EQ(all[1].string_or("label"), "new");
+  EXPECT_EQ(all[1].int_or("span_count", 0), 2);
+  EXPECT_EQ(all[1].int_or("first_seen_ms", 0), 1000);
+  EXPECT_EQ(all[1].int_or("last_seen_ms", 0), 3001);
+  EXPECT_EQ(all[1].int_or("duration_ms", 0), 2001);
+  EXPECT_EQ(all[1].int_or("error_count", 0), 1);
+  EXPECT_EQ(groups(Value::object({{"limit", 1}})).size(), 1u);
+  EXPECT_EQ(groups(Value::object({{"since_ms", 2700}})).size(), 1u);
+  Peer& bob = join({"bus:*"}, "bob");
+  EXPECT_EQ(
+      count(ask(bob, "engine::traces::group_by", Value::object({{"attribute", "iii.session.id"}})), "groups"),
+      0u);
+  bob.call("engine::traces::group_by");
+  EXPECT_NE(bob.answer().find("error"), nullptr);
 }
 
 }  // namespace

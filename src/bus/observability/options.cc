@@ -1,5 +1,10 @@
 #include "bus/observability/options.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/strings.h"
 #include "bus/config_reader.h"
 #include "bus/observability/limits.h"
 #include "net/egress.h"
@@ -22,11 +27,19 @@ void memory_only(ConfigReader& reader, std::string_view key) {
 
 Result<AlertRule> read_alert(ConfigReader& reader) {
   constexpr std::string_view kComparisons[] = {">", ">=", "<", "<=", "==", "!="};
+  // What newer engines call them, in the same order.
+  constexpr std::string_view kWords[] = {
+      "greaterthan", "greaterthanorequal", "lessthan", "lessthanorequal", "equal", "notequal"};
   constexpr std::string_view kActions[] = {"log", "webhook", "function"};
   AlertRule rule{.name = reader.text("name"),
                  .metric = reader.text("metric"),
                  .threshold = reader.number("threshold").value_or(0),
-                 .comparison = reader.choice("operator", kComparisons)};
+                 .comparison = reader.text("operator", ">")};
+  if (const auto word = std::ranges::find(kWords, rule.comparison); word != std::end(kWords))
+    rule.comparison = kComparisons[word - std::begin(kWords)];
+  if (std::ranges::find(kComparisons, rule.comparison) == std::end(kComparisons))
+    reader.refuse("operator",
+                  fmt::format("'{}' is none of {}", rule.comparison, fmt::join(kComparisons, ", ")));
   rule.window = std::chrono::seconds(reader.integer("window_seconds", 60, 1, kMaxAlertWindow));
   rule.cooldown = std::chrono::seconds(reader.integer("cooldown_seconds", 60, 0, 86'400));
   rule.enabled = reader.flag("enabled").value_or(true);
@@ -77,6 +90,30 @@ Result<SamplingConfig> read_sampling(ConfigReader sampling, double ratio) {
   return out;
 }
 
+// iii's `level` and `format`, of what the engine itself says.
+void read_log(ConfigReader& reader, Options& out) {
+  if (reader.has("level")) {
+    out.level = log::level_from_name(strings::lower(reader.text("level")));
+    if (!out.level) reader.refuse("level", "is one of trace, debug, info, warn, error and off");
+  }
+  if (reader.has("format")) {
+    constexpr std::string_view kForms[] = {"default", "json"};
+    out.format =
+        reader.choice("format", kForms) == "json" ? log::TerminalForm::kJson : log::TerminalForm::kPeople;
+  }
+}
+
+// What newer engines do with spans on a disk, or before they are kept.
+void read_storage(ConfigReader& reader) {
+  ConfigReader storage = reader.section("trace_storage");
+  if (storage.flag("enabled").value_or(reader.has("trace_storage")))
+    reader.refuse("trace_storage",
+                  "spans are kept in memory only, memory_max_spans of them; leave it out, or say "
+                  "enabled: false");
+  if (!reader.texts("collapse_spans").empty())
+    reader.refuse("collapse_spans", "every span is kept as it came; leave it out");
+}
+
 }  // namespace
 
 Result<Options> read_options(const json::Value& config) {
@@ -102,9 +139,16 @@ Result<Options> read_options(const json::Value& config) {
   if (!sampling) return fail(sampling.error());
   out.sampling = std::move(*sampling);
   out.logs_sampling_ratio = share(reader, "logs_sampling_ratio", 1);
-  // Logs go nowhere, so nothing waits for a batch of them.
-  reader.integer("logs_batch_size", 100, 1, 1'000'000);
-  reader.integer("logs_flush_interval_ms", 5000, 1, 86'400'000);
+  for (const auto& [key, most] :
+       {std::pair("logs_batch_size", 1'000'000), std::pair("logs_flush_interval_ms", 86'400'000)}) {
+    if (!reader.has(key)) continue;
+    reader.integer(key, 1, 1, most);
+    out.without_effect.push_back(
+        fmt::format("{}: logs are exported nowhere, so nothing waits for a batch", key));
+  }
+  read_log(reader, out);
+  read_storage(reader);
+  out.live_spans = reader.flag("live_spans").value_or(true);
   out.traces = enabled;
   out.logs = reader.flag("logs_enabled").value_or(true);
   out.metrics = reader.flag("metrics_enabled").value_or(true);

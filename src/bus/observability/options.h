@@ -1,12 +1,14 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
 #include "bus/observability/sampling.h"
+#include "obs/log_terminal.h"
 
 namespace chela::bus::observability {
 
@@ -38,7 +40,11 @@ struct Options {
   bool traces = true;
   bool logs = true;
   bool metrics = true;
-  bool console = true;  // logs of workers go to the engine's log as well
+  bool console = true;                   // logs of workers go to the engine's log as well
+  bool live_spans = true;                // calls under way are listed too
+  std::optional<log::Level> level = {};  // of the log on the terminal, and its form; nothing: as it is
+  std::optional<log::TerminalForm> format = {};
+  std::vector<std::string> without_effect = {};  // keys that were given and say nothing here, with the reason
   std::vector<AlertRule> alerts;
 };
 
