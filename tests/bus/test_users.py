@@ -95,3 +95,18 @@ def test_a_job_of_one_runs_a_function_of_his_own(alice_and_bob):
     assert not [row for row in listed if row["trigger_type"] == "cron"], "she does not see his"
     before = len(seen(bob, "tick"))
     wait_until(lambda: len(seen(bob, "tick")) > before, "his goes on")
+
+
+def test_a_message_dies_with_the_revocation_of_its_token(engine, join):
+    made = engine.api.post("/api/tokens", json={"permissions": ["bus:*"]}).raise_for_status().json()["token"]
+    sender, owner = join(token=made), join()
+    for function in ("revoked::before", "revoked::after"):
+        sender.do("enqueue", function_id=function, payload={"n": 1}, queue="default")
+    owner.register("revoked::before")
+    wait_until(lambda: seen(owner, "revoked::before"), "what is handled in time is handled")
+    engine.api.delete(f"/api/tokens/{made.split('_')[1]}").raise_for_status()
+    owner.register("revoked::after")
+    wait_until(lambda: stats(owner, "default")["dlq_depth"] == 1, "the message is dead")
+    [row] = owner.call("engine::queue::dlq_messages", {"topic": "default"})
+    assert "FORBIDDEN" in row["error"] and "revoked" in row["error"]
+    assert seen(owner, "revoked::after") == []

@@ -80,6 +80,7 @@ Task<> Cron::stop() {
   timer_.reset();
   due_.clear();
   jobs_.clear();
+  of_user_.clear();
   tasks_.stop();
   co_await tasks_.join();
   if (records_) co_await records_->close();
@@ -106,6 +107,7 @@ Result<Cron::JobPtr> Cron::make_job(const BoundTrigger& trigger, std::string key
       !known)
     return fail(known.error());
   return std::make_shared<Job>(Job{.key = std::move(key),
+                                   .tenant = trigger.tenant,
                                    .expression = std::move(*expression),
                                    .zone = std::move(zone),
                                    .missed = *missed});
@@ -121,10 +123,13 @@ Result<> Cron::bind(BoundTriggerPtr trigger) {
   }
   if (jobs_.size() >= kMaxJobs)
     return fail(Code::kTooLarge, "there are {} jobs, which is the limit", kMaxJobs);
+  if (const auto own = of_user_.find(trigger->tenant); own != of_user_.end() && own->second >= kMaxUserJobs)
+    return fail(Code::kTooLarge, "there are {} jobs of yours, which is the limit", kMaxUserJobs);
   const Result<JobPtr> job = make_job(*trigger, key);
   if (!job) return fail(job.error());
   (*job)->triggers.push_back(std::move(trigger));
   jobs_.emplace(key, *job);
+  ++of_user_[(*job)->tenant];
   const UnixMs now = parts_.loop.clock().now();
   const bool seen_before = settled_.contains(key);
   UnixMs after = now;
@@ -149,7 +154,8 @@ void Cron::release(const BoundTrigger& trigger) {
 
 // A job that runs is known until its end, so that one that comes back meanwhile does not run beside itself.
 void Cron::forget_if_done(const JobPtr& job) {
-  if (!job->running && job->triggers.empty()) jobs_.erase(job->key);
+  if (job->running || !job->triggers.empty() || jobs_.erase(job->key) == 0) return;
+  if (const auto own = of_user_.find(job->tenant); --own->second == 0) of_user_.erase(own);
 }
 
 // --- time

@@ -50,6 +50,7 @@ class Cron final : public Module, public TriggerProvider {
  private:
   struct Job {
     std::string key;
+    std::string tenant;  // whose it is
     Expression expression;
     std::string zone;
     Missed missed;
@@ -77,6 +78,7 @@ class Cron final : public Module, public TriggerProvider {
   const Missed missed_;
   std::unique_ptr<store::Records> records_;
   std::map<std::string, JobPtr> jobs_;     // by key
+  std::map<std::string, size_t> of_user_;  // how many of them, by tenant
   std::multimap<UnixMs, JobPtr> due_;      // their next runs
   std::map<std::string, UnixMs> settled_;  // by key: until when a job's runs are done or left out
   std::optional<runtime::TimerId> timer_;

@@ -346,12 +346,19 @@ TEST_F(CronTest, SaysWhatIsWrong) {
 TEST_F(CronTest, JobsAndTheirRecordsAreLimited) {
   std::vector<Peer*> owners;
   for (size_t i = 0; i < kMaxJobs; ++i) {
-    if (i % 4000 == 0) owners.push_back(&join());
+    if (i % kMaxUserJobs == 0) owners.push_back(&join({"bus:*"}, fmt::format("user{}", i)));
     schedule(*owners.back(), fmt::format("t{}", i), "@yearly", Value::object({{"n", i}}));
+    if (i + 1 == kMaxUserJobs) {
+      schedule(*owners.back(), "mine", "@yearly");
+      EXPECT_NE(refusal(*owners.back()).find("jobs of yours"), std::string::npos);
+      owners.back()->say(R"({"type":"unregistertrigger","id":"t0"})");
+      schedule(*owners.back(), "instead", "@yearly");
+      EXPECT_EQ(refusal(*owners.back()), "");
+    }
   }
   EXPECT_EQ(refusal(*owners.back()), "");
-  schedule(*owners.back(), "more", "@yearly");
-  EXPECT_NE(refusal(*owners.back()).find("which is the limit"), std::string::npos);
+  schedule(join({"bus:*"}, "late"), "more", "@yearly");
+  EXPECT_NE(refusal(*peers.back()).find("which is the limit"), std::string::npos);
   restart();
   for (size_t i = 0; i < kMaxJobRecords; ++i)
     records.rows("cron")[{.space = "jobs", .key = fmt::format("k{}", i)}] =

@@ -9,6 +9,7 @@ inline constexpr size_t kMaxExpressionBytes = 256;
 inline constexpr int kFirstYear = 1970;
 inline constexpr int kLastYear = 2100;
 inline constexpr size_t kMaxJobs = 10'000;                  // of all users
+inline constexpr size_t kMaxUserJobs = kMaxJobs / 4;        // of one
 inline constexpr size_t kMaxJobRecords = 20'000;            // last runs kept on disk; then the oldest go
 inline constexpr auto kLateRun = std::chrono::seconds(60);  // a run that is later than this counts as missed
 inline constexpr auto kClockStep =

@@ -19,8 +19,11 @@ inline constexpr size_t kMaxSubscribers = 256;              // of one topic
 inline constexpr size_t kMaxMessages = 100'000;             // of one queue, dead ones included
 inline constexpr size_t kMaxQueueBytes = 64 * 1024 * 1024;  // of all that they hold
 inline constexpr size_t kMaxTotalBytes = 256 * 1024 * 1024;  // of all queues
-inline constexpr size_t kMessageOverhead = 512;              // counted for each message beside its texts
-inline constexpr size_t kMaxGroupBytes = 1024;               // of the JSON that names a fifo queue's group
+inline constexpr size_t kMaxUserQueues = kMaxQueues / 4;     // of them, of one user
+inline constexpr size_t kMaxUserBytes = kMaxTotalBytes / 2;  // of these, of one user
+inline constexpr size_t kMaxKnownTokens = 1024;  // of senders, that are known to be good until they end
+inline constexpr size_t kMessageOverhead = 512;  // counted for each message beside its texts
+inline constexpr size_t kMaxGroupBytes = 1024;   // of the JSON that names a fifo queue's group
 inline constexpr auto kSubscriptionGrace =
     std::chrono::hours(24);                     // how long messages are kept for a subscriber that has gone
 inline constexpr size_t kMaxErrorBytes = 1024;  // kept of why a message failed

@@ -42,6 +42,7 @@ size_t Message::bytes() const {
   // Twice: the line keeps it as well.
   if (group) count += 2 * group->size();
   if (sender) {
+    count += sender->token_id.size();
     for (const std::string& each : sender->permissions) count += each.size();
   }
   return count;
@@ -62,6 +63,7 @@ store::RecordChange put_message(const QueueId& queue, const Message& message) {
     for (const std::string& each : message.sender->permissions) permissions.push_back(each);
     out.set("permissions", std::move(permissions));
     if (message.sender->expires) out.set("expires", *message.sender->expires);
+    text("token", message.sender->token_id);
   }
   if (message.not_before > 0) out.set("not_before", message.not_before);
   if (message.group) out.set("group", *message.group);
@@ -136,6 +138,7 @@ Result<StoredMessage> read_message(const store::Record& record) {
       if (!expires->as_int()) return foreign(record, "expires is no time");
       sender->expires = *expires->as_int();
     }
+    sender->token_id = value->string_or("token");
     const json::Value* permissions = value->find("permissions");
     const json::Array* all = permissions == nullptr ? nullptr : permissions->as_array();
     if (all == nullptr) return foreign(record, "permissions are missing");

@@ -199,6 +199,66 @@ TEST_F(NamedQueue, AMessageDiesWithTheTokenThatSentIt) {
             "FORBIDDEN: the token that this message was sent with has expired");
 }
 
+TEST_F(NamedQueue, AMessageDiesWithTheRevocationOfItsToken) {
+  std::stop_source good;
+  int asked = 0;
+  bool known = true;
+  restore = [&](op::Principal principal) -> Task<Result<Rights>> {
+    ++asked;
+    EXPECT_EQ(principal.token_id, "token1");
+    if (!known) co_return fail(Code::kUnavailable, "the store is busy");
+    if (good.stop_requested()) co_return fail(Code::kUnauthenticated, "the token was revoked");
+    co_return Rights{.principal = std::move(principal), .ended = good.get_token()};
+  };
+  Peer& a = join();
+  a.worker->rights.principal.token_id = "token1";
+  for (int i = 1; i <= 4; ++i) enqueue(a, "single", "work", i);
+  crash();
+  Peer& b = join();
+  known = false;
+  b.provide("work");
+  EXPECT_EQ(take(b), "");  // nobody can say: it waits, and that is no attempt
+  known = true;
+  loop.advance(10s);
+  EXPECT_EQ(take(b), "1");
+  end(b);
+  const int before = asked;
+  EXPECT_EQ(take(b), "2");
+  EXPECT_EQ(asked, before);  // known to be good until it ends
+  good.request_stop();
+  end(b);
+  EXPECT_EQ(take(b), "");
+  const Value rows = ask(b, "engine::queue::dlq_messages", Value::object({{"topic", "single"}}));
+  ASSERT_EQ(rows.as_array()->size(), 2);
+  EXPECT_EQ(rows.as_array()->front().string_or("error"),
+            "FORBIDDEN: the token that this message was sent with was revoked");
+}
+
+TEST_F(NamedQueue, OnlySoManyTokensAreKnown) {
+  std::map<std::string, int> asked;
+  restore = [&](op::Principal principal) -> Task<Result<Rights>> {
+    ++asked[principal.token_id];
+    co_return Rights{.principal = std::move(principal)};
+  };
+  stop();
+  peers.clear();
+  bus = std::make_unique<Bus>(BusParts{loop, ids, metrics}, BusOptions{.call_timeout = 60s});
+  start();
+  Peer& a = join();
+  a.provide("work");
+  const auto send = [&](std::string token) {
+    a.worker->rights.principal.token_id = std::move(token);
+    enqueue(a, "single", "work", 1);
+    drain(a);
+  };
+  for (size_t i = 0; i < kMaxKnownTokens; ++i) send(fmt::format("t{}", i));
+  send("t0");
+  EXPECT_EQ(asked["t0"], 1);
+  send("one more");
+  send("t0");
+  EXPECT_EQ(asked["t0"], 2);
+}
+
 TEST_F(NamedQueue, RightsThatAreLentSendNoMessages) {
   Peer& ann = join({"bus:*"}, "ann");
   Peer& shared = join({"bus:call", "bus:register", "admin"}, "root");

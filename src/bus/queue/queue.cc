@@ -18,7 +18,7 @@ Payload data_of(const Message& message) { return Payload::of_text(message.data.t
 
 }  // namespace
 
-Shared::Shared(runtime::EventLoop& l, Bus& b, obs::Metrics& metrics, Limits given)
+Shared::Shared(runtime::EventLoop& l, Bus& b, obs::Metrics& metrics, Limits given, RestoreRights restores)
     : loop(l),
       bus(b),
       limits(given),
@@ -28,12 +28,42 @@ Shared::Shared(runtime::EventLoop& l, Bus& b, obs::Metrics& metrics, Limits give
       failed(metrics.counter("chela_bus_queue_attempts_total", kOutcomes, {{"outcome", "failed"}})),
       put_off(metrics.counter("chela_bus_queue_attempts_total", kOutcomes, {{"outcome", "put_off"}})),
       dead(metrics.counter("chela_bus_queue_attempts_total", kOutcomes, {{"outcome", "dead"}})),
-      missed(metrics.counter("chela_bus_queue_missed_total", kMissed)) {}
+      missed(metrics.counter("chela_bus_queue_missed_total", kMissed)),
+      restore_(std::move(restores)) {}
+
+std::shared_ptr<Holding> Shared::holding_of(const QueueId& id) {
+  std::weak_ptr<Holding>& known = holdings_[{id.realm, id.user}];
+  std::shared_ptr<Holding> holding = known.lock();
+  if (holding) return holding;
+  holding = std::make_shared<Holding>();
+  known = holding;
+  std::erase_if(holdings_, [](const auto& each) { return each.second.expired(); });
+  return holding;
+}
+
+Task<Result<>> Shared::still_good(std::shared_ptr<const op::Principal> sender) {
+  if (!restore_ || sender->token_id.empty()) co_return Result<>();
+  const UnixMs now = loop.clock().now();
+  if (const auto found = known_.find(sender->token_id); found != known_.end() && found->second.live(now))
+    co_return Result<>();
+  Result<Rights> rights = co_await restore_(*sender);
+  if (!rights) co_return fail(rights.error());
+  if (known_.size() >= kMaxKnownTokens) known_.clear();
+  known_.insert_or_assign(sender->token_id, std::move(*rights));
+  co_return Result<>();
+}
 
 Queue::Queue(Shared& shared, QueueId id, Policy policy)
-    : shared_(shared), id_(std::move(id)), policy_(std::move(policy)), line_(policy_.concurrency) {}
+    : shared_(shared),
+      id_(std::move(id)),
+      holding_(shared.holding_of(id_)),
+      policy_(std::move(policy)),
+      line_(policy_.concurrency) {
+  ++holding_->queues;
+}
 
 Queue::~Queue() {
+  --holding_->queues;
   if (timer_) shared_.loop.cancel(*timer_);
 }
 
@@ -54,15 +84,28 @@ Result<> Queue::reserve(size_t bytes) {
   if (shared_.bytes + bytes > limits.total_bytes)
     return fail(Code::kRateLimited, "the queues are full: they hold {} of {} bytes", shared_.bytes,
                 limits.total_bytes);
+  if (holding_->bytes + bytes > limits.user_bytes)
+    return fail(Code::kRateLimited, "the queues of {} are full: they hold {} of {} bytes", id_.user,
+                holding_->bytes, limits.user_bytes);
   ++reserved_;
-  bytes_ += bytes;
-  shared_.bytes += bytes;
+  count(bytes);
   return {};
 }
 
 void Queue::give_back(size_t bytes) {
   --reserved_;
+  discount(bytes);
+}
+
+void Queue::count(size_t bytes) {
+  bytes_ += bytes;
+  holding_->bytes += bytes;
+  shared_.bytes += bytes;
+}
+
+void Queue::discount(size_t bytes) {
   bytes_ -= bytes;
+  holding_->bytes -= bytes;
   shared_.bytes -= bytes;
 }
 
@@ -74,8 +117,7 @@ void Queue::add(MessagePtr message) {
 }
 
 void Queue::restore(MessagePtr message) {
-  bytes_ += message->bytes();
-  shared_.bytes += message->bytes();
+  count(message->bytes());
   messages_.emplace(message->seq, message);
   if (message->died_at > 0) {
     dead_.emplace(message->seq, std::move(message));
@@ -94,8 +136,7 @@ void Queue::enter_line(const MessagePtr& message) {
 void Queue::move_all(Queue& to) {
   CHELA_CHECK(line_.running() == 0, "messages that run are moved");
   for (auto& [seq, message] : messages_) {
-    shared_.bytes -= message->bytes();
-    bytes_ -= message->bytes();
+    discount(message->bytes());
     message->group = to.policy_.order == Policy::Order::kFifo ? std::optional<std::string>("") : std::nullopt;
     shared_.journal.later(put_message(to.id_, *message));
     to.restore(std::move(message));
@@ -106,8 +147,7 @@ void Queue::move_all(Queue& to) {
 }
 
 void Queue::forget(const Message& message) {
-  bytes_ -= message.bytes();
-  shared_.bytes -= message.bytes();
+  discount(message.bytes());
   messages_.erase(message.seq);
 }
 
@@ -180,7 +220,8 @@ void Queue::set_timer() {
 void Queue::start(MessagePtr message) {
   if (id_.kind == QueueId::Kind::kNamed) {
     const UnixMs now = shared_.loop.clock().now();
-    if (message->sender->expires && *message->sender->expires <= now) return expired(message, now);
+    if (message->sender->expires && *message->sender->expires <= now)
+      return forbidden(message, "has expired");
     if (!shared_.bus.knows(message->function_id, viewer_of(*message->sender)))
       return line_.park(message->seq, message->function_id);
     running_bytes_ += message->bytes();
@@ -204,6 +245,16 @@ FireOptions Queue::options(const Message& message) const {
 
 Task<> Queue::deliver_named(MessagePtr message) {
   const std::shared_ptr<Queue> self = shared_from_this();
+  if (const Result<> good = co_await shared_.still_good(message->sender); !good) {
+    running_bytes_ -= message->bytes();
+    if (shared_.deliveries.stop_token().stop_requested()) co_return;
+    if (good.error().code == Code::kUnauthenticated) {
+      forbidden(message, "was revoked");
+    } else {
+      put_off(message);
+    }
+    co_return pump_soon();
+  }
   const op::Principal& sender = *message->sender;
   FireOptions how = options(*message);
   const Result<json::Value> said = co_await shared_.bus.deliver(
@@ -286,10 +337,10 @@ void Queue::failed(const MessagePtr& message, const Error& error) {
 }
 
 // What its sender may no longer do is not done; another attempt would change nothing.
-void Queue::expired(const MessagePtr& message, UnixMs now) {
+void Queue::forbidden(const MessagePtr& message, std::string_view why) {
   ++message->attempts;
-  message->error = "FORBIDDEN: the token that this message was sent with has expired";
-  die(message, now);
+  message->error = fmt::format("FORBIDDEN: the token that this message was sent with {}", why);
+  die(message, shared_.loop.clock().now());
 }
 
 void Queue::die(const MessagePtr& message, UnixMs now) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bus/bus.h"
+#include "bus/module.h"
 #include "bus/queue/journal.h"
 #include "bus/queue/limits.h"
 #include "bus/queue/line.h"
@@ -24,6 +25,14 @@ struct Limits {
   size_t messages = kMaxMessages;
   size_t queue_bytes = kMaxQueueBytes;
   size_t total_bytes = kMaxTotalBytes;
+  size_t user_queues = kMaxUserQueues;
+  size_t user_bytes = kMaxUserBytes;
+};
+
+// What one user has of all that is kept. Shared by the user's queues.
+struct Holding {
+  size_t queues = 0;
+  size_t bytes = 0;
 };
 
 // What all queues of an engine share.
@@ -41,7 +50,16 @@ struct Shared {
   obs::Counter& dead;
   obs::Counter& missed;
 
-  Shared(runtime::EventLoop& l, Bus& b, obs::Metrics& metrics, Limits given);
+  Shared(runtime::EventLoop& l, Bus& b, obs::Metrics& metrics, Limits given, RestoreRights restores);
+
+  std::shared_ptr<Holding> holding_of(const QueueId& id);
+  // Whether the token that a message was sent with is still good: kUnauthenticated when not, another error when nobody can say.
+  Task<Result<>> still_good(std::shared_ptr<const op::Principal> sender);
+
+ private:
+  const RestoreRights restore_;
+  std::map<std::string, Rights> known_;  // by token
+  std::map<std::pair<std::string, std::string>, std::weak_ptr<Holding>> holdings_;
 };
 
 // One queue: hands its messages to functions as its policy says, each until it was handled or is dead. Shared with its own callbacks on the
@@ -111,13 +129,16 @@ class Queue : public std::enable_shared_from_this<Queue> {
   void put_off(const MessagePtr& message);
   void forget(const Message& message);
   void failed(const MessagePtr& message, const Error& error);
-  void expired(const MessagePtr& message, UnixMs now);
+  void forbidden(const MessagePtr& message, std::string_view why);
+  void count(size_t bytes);
+  void discount(size_t bytes);
   void die(const MessagePtr& message, UnixMs now);
   void leave_dead(const MessagePtr& message, Fate fate);
   FireOptions options(const Message& message) const;
 
   Shared& shared_;
   const QueueId id_;
+  const std::shared_ptr<Holding> holding_;
   Policy policy_;
   Line line_;
   std::map<Seq, MessagePtr> messages_;  // all

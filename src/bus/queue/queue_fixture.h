@@ -25,7 +25,7 @@ class QueueTest : public BusTest {
     module->opened();
   }
   void make() {
-    auto made = std::make_unique<Queues>(loop, *bus, metrics, ids, settings, limits);
+    auto made = std::make_unique<Queues>(loop, *bus, metrics, ids, settings, limits, restore);
     queues = made.get();
     module =
         std::make_unique<QueueModule>(*bus, std::move(made), [this] { return records.opener()("queues"); });
@@ -128,6 +128,7 @@ class QueueTest : public BusTest {
   testing::MemoryRecords records{loop};
   Settings settings;
   Limits limits;
+  RestoreRights restore;
   std::unique_ptr<QueueModule> module;
   Queues* queues = nullptr;
   std::deque<json::Value> open;

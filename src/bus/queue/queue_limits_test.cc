@@ -14,6 +14,48 @@ TEST(QueueLimitsOfTheEngine, BeginWithTheLimits) {
   EXPECT_EQ(Limits{}.queues, kMaxQueues);
   EXPECT_EQ(Limits{}.queue_bytes, kMaxQueueBytes);
   EXPECT_EQ(Limits{}.total_bytes, kMaxTotalBytes);
+  EXPECT_EQ(Limits{}.user_queues, kMaxUserQueues);
+  EXPECT_EQ(Limits{}.user_bytes, kMaxUserBytes);
+  static_assert(kMaxUserQueues < kMaxQueues && kMaxUserBytes < kMaxTotalBytes);
+}
+
+class QueueShares : public QueueTest {
+ protected:
+  QueueShares() {
+    limits = {
+        .queues = 10, .queue_bytes = 10'000, .total_bytes = 10'000, .user_queues = 3, .user_bytes = 3000};
+    start();
+  }
+};
+
+TEST_F(QueueShares, OneUserFillsHisOwnShareOnly) {
+  Peer& ann = join({"bus:*"}, "ann");
+  Peer& bob = join({"bus:*"}, "bob");
+  ann.provide("work");
+  enqueue(ann, "default", "work", std::string(1000, 'x'));
+  EXPECT_NE(enqueue(ann, "single", "later", std::string(1500, 'x')).find("the queues of ann are full"),
+            std::string::npos);
+  EXPECT_FALSE(enqueue(bob, "default", "work", std::string(1000, 'x')).empty());
+  EXPECT_EQ(enqueue(bob, "default", "work", std::string(100, 'x')).find("enqueue_error"), std::string::npos);
+  EXPECT_EQ(drain(ann), '"' + std::string(1000, 'x') + '"');  // and there is room again
+  EXPECT_EQ(enqueue(ann, "single", "later", std::string(1500, 'x')).find("enqueue_error"), std::string::npos);
+  crash();  // what was there counts after a restart too
+  Peer& again = join({"bus:*"}, "ann");
+  EXPECT_NE(enqueue(again, "default", "work", std::string(1000, 'x')).find("the queues of ann are full"),
+            std::string::npos);
+}
+
+TEST_F(QueueShares, OneUserHasOnlySoManyQueues) {
+  Peer& ann = join({"bus:*"}, "ann");
+  Peer& bob = join({"bus:*"}, "bob");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(publish(ann, fmt::format("t{}", i), 1), "");
+  EXPECT_NE(publish(ann, "t3", 1).find("ann has 3 queues, which is the limit"), std::string::npos);
+  EXPECT_EQ(publish(bob, "t3", 1), "");
+  subscribe(ann, "s", "t0", "work");  // would be one more
+  EXPECT_NE(json::write(ann.next("triggerregistrationresult")).find("which is the limit"), std::string::npos);
+  subscribe(bob, "s", "t3", "work");
+  bob.provide("work");
+  EXPECT_EQ(drain(bob), "1");
 }
 
 TEST_F(QueueLimits, LargeMessagesAreNotStartedAllAtOnce) {

@@ -64,7 +64,8 @@ Result<std::unique_ptr<Module>> make(ModuleParts& parts, const json::Value& conf
     };
   return std::make_unique<QueueModule>(
       parts.bus,
-      std::make_unique<Queues>(parts.loop, parts.bus, parts.metrics, parts.ids, std::move(settings->queues)),
+      std::make_unique<Queues>(parts.loop, parts.bus, parts.metrics, parts.ids, std::move(settings->queues),
+                               Limits{}, parts.restore_rights),
       std::move(open));
 }
 

@@ -26,8 +26,8 @@ QueueId id_of(const BoundTrigger& trigger) {
 }  // namespace
 
 Queues::Queues(runtime::EventLoop& loop, Bus& bus, obs::Metrics& metrics, runtime::IdSource& ids,
-               Settings settings, Limits limits)
-    : ids_(ids), settings_(std::move(settings)), shared_(loop, bus, metrics, limits) {}
+               Settings settings, Limits limits, RestoreRights restore)
+    : ids_(ids), settings_(std::move(settings)), shared_(loop, bus, metrics, limits, std::move(restore)) {}
 
 size_t Queues::messages() const {
   size_t count = 0;
@@ -109,24 +109,28 @@ const Policy& Queues::policy_for(const QueueId& id) const {
   return named == settings_.named.end() ? settings_.topics : named->second;
 }
 
-// Forgets one that nothing is in and nobody waits for.
-bool Queues::make_room() {
-  if (queues_.size() < shared_.limits.queues) return true;
+// Those that nothing is in and nobody waits for.
+void Queues::forget_unused() {
   const UnixMs now = shared_.loop.clock().now();
   std::erase_if(queues_, [&](const Map::value_type& each) {
     const bool unused = each.second->idle() && !each.second->expected(now);
     if (unused && !each.first.subscriber.empty()) shared_.journal.later(erase_subscription(each.first));
     return unused;
   });
-  return queues_.size() < shared_.limits.queues;
 }
 
 Result<std::shared_ptr<Queue>> Queues::queue(const QueueId& id) {
   if (const auto found = queues_.find(id); found != queues_.end()) return found->second;
   if (id.name.empty() || id.name.size() > kMaxNameBytes)
     return fail(Code::kInvalidArgument, "a queue's or topic's name must have 1 to {} bytes", kMaxNameBytes);
-  if (!make_room())
+  const Limits& limits = shared_.limits;
+  const std::shared_ptr<Holding> holding = shared_.holding_of(id);
+  const auto full = [&] { return queues_.size() >= limits.queues || holding->queues >= limits.user_queues; };
+  if (full()) forget_unused();
+  if (queues_.size() >= limits.queues)
     return fail(Code::kRateLimited, "there are {} queues, which is the limit", queues_.size());
+  if (holding->queues >= limits.user_queues)
+    return fail(Code::kRateLimited, "{} has {} queues, which is the limit", id.user, holding->queues);
   return queues_.emplace(id, std::make_shared<Queue>(shared_, id, policy_for(id))).first->second;
 }
 

@@ -21,8 +21,9 @@ class Queues {
  public:
   using Owner = op::Principal;  // only realm and user are looked at
 
+  // `restore` says whether the token behind a message is still good.
   Queues(runtime::EventLoop& loop, Bus& bus, obs::Metrics& metrics, runtime::IdSource& ids, Settings settings,
-         Limits limits = {});
+         Limits limits = {}, RestoreRights restore = {});
 
   // Reads what is stored and goes on with it. Without records everything is lost with the process.
   Task<Result<>> open(std::unique_ptr<store::Records> records);
@@ -66,7 +67,7 @@ class Queues {
                                                    const std::string& topic);
   const Policy& policy_for(const QueueId& id) const;
   void claim(const QueueId& subscriber);
-  bool make_room();
+  void forget_unused();
 
   runtime::IdSource& ids_;
   const Settings settings_;
