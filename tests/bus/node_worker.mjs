@@ -2,6 +2,7 @@
 // Commands come as JSON lines on stdin, {"id", "do", ...}; each is answered on stdout by {"id", "value"} or {"id", "error"}.
 // What the SDK prints goes to stderr.
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { createRequire } from "node:module";
 import readline from "node:readline";
 
@@ -16,9 +17,11 @@ const reconnectionConfig = { initialDelayMs: 20, backoffMultiplier: 1, maxDelayM
 const worker = (old ? sdk.init : sdk.registerWorker)(url, { workerName: name, reconnectionConfig });
 
 const seen = {}; // by function: what its handler was called with
+const order = []; // functions as they were called
 const retried = new Set();
 const functions = {};
 const triggers = {};
+const refs = {}; // of trigger types
 const streams = {}; // items by "<group>::<item>"
 const instances = {}; // of our trigger type: id -> function
 
@@ -36,6 +39,10 @@ const kinds = {
   recall: (data) => [{ content: `recalled by ${name}: ${data.query}` }],
   complete: () => ({ content: `answered by ${name}` }),
   text: () => "a text",
+  xml: () => ({ status_code: 200, headers: { "Content-Type": "text/xml" }, body: "<note>größe</note>" }),
+  missing: () => ({ status_code: 404, body: { error: "no such thing" } }),
+  // What came parsed, and as the bytes of the request.
+  both: async ({ body, request_body }) => ({ body: { parsed: body, raw: String(await request_body.readAll()) } }),
   refuse: () => ({ unauthorized: true }),
   admit: () => ({ context: { user: "somebody" } }),
   nested: async (data) => ({ from: name, inner: await call(data.next, data.data) }),
@@ -85,6 +92,7 @@ const commands = {
   register({ function_id, kind, metadata, request_format }) {
     const handler = async (data) => {
       (seen[function_id] ??= []).push(data);
+      order.push(function_id);
       return kinds[kind](data);
     };
     const options = { description: `${kind} of ${name}`, metadata, request_format };
@@ -114,17 +122,34 @@ const commands = {
     made.writer.stream.end(data);
     return { answer: await answer, sent: digest(data) };
   },
+  // The same in pieces, held back by what the writer says of itself.
+  async stream_pieces({ function_id, pieces, bytes }) {
+    const made = await channel();
+    const answer = call(function_id, { reader: made.readerRef });
+    for (let n = 0; n < pieces; ++n) {
+      if (!made.writer.stream.write(Buffer.alloc(bytes, String(n % 10)))) await once(made.writer.stream, "drain");
+    }
+    made.writer.stream.end();
+    return answer;
+  },
   seen: ({ function_id }) => seen[function_id] ?? [],
+  order: () => order,
   trigger({ key, type, function_id, config }) {
     triggers[key] = worker.registerTrigger({ type, function_id, config });
   },
   end_trigger({ key }) { triggers[key].unregister(); },
   trigger_type({ type }) {
-    worker.registerTriggerType({ id: type, description: `of ${name}` }, {
+    refs[type] = worker.registerTriggerType({ id: type, description: `of ${name}` }, {
       registerTrigger: async (one) => { instances[one.id] = one.function_id; },
       unregisterTrigger: async (one) => { delete instances[one.id]; },
     });
   },
+  // What registerTriggerType() gives since 0.11 can register triggers of the type, and functions with them.
+  trigger_by_type({ type, function_id, config }) { refs[type].registerTrigger(function_id, config); },
+  function_by_type({ type, function_id, config }) {
+    refs[type].registerFunction(function_id, async (data) => ({ from: name, data }), config);
+  },
+  end_trigger_type({ type }) { refs[type].unregister(); },
   create_stream({ stream }) {
     const items = streams[stream] = {};
     const at = ({ group_id, item_id }) => `${group_id}::${item_id}`;

@@ -18,6 +18,7 @@ workers:
   - name: iii-http
     config: { host: 127.0.0.1, port: 0 }
   - name: iii-pubsub
+  - name: iii-queue
   - name: iii-http-functions
     config: { security: { url_allowlist: ["*"], block_private_ips: false, require_https: false } }
 """
@@ -97,6 +98,36 @@ def test_forms_come_as_they_were_sent(http, worker, sdk):
 
 
 @pytest.mark.parametrize("sdk", VERSIONS)
+def test_json_comes_parsed_and_as_it_was_sent(http, worker, sdk):
+    path, text = serve(http, worker(sdk), "both"), '{"z":2, "a":1}'
+    answer = http.post(path, content=text, headers={"content-type": "application/json"})
+    assert answer.json() == {"parsed": {"z": 2, "a": 1}, "raw": text}
+
+
+@pytest.mark.parametrize("sdk", VERSIONS)
+def test_status_and_content_type_are_the_handlers(http, worker, sdk):
+    made = worker(sdk)
+    answer = http.post(serve(http, made, "xml"))
+    assert (answer.status_code, answer.headers["content-type"], answer.text) == (200, "text/xml", "<note>größe</note>")
+    answer = http.get(serve(http, made, "missing", "GET"))
+    assert (answer.status_code, answer.json()) == (404, {"error": "no such thing"})
+
+
+@pytest.mark.parametrize("sdk", VERSIONS)
+def test_a_route_of_another_shape_is_refused_and_the_first_serves_on(http, worker, sdk):
+    first, second = worker(sdk), worker(sdk)
+    for each in (first, second):
+        each.register(f"page::{each.name}", "page")
+    first.do("trigger", key="t", type="http", function_id=f"page::{first.name}", config={"api_path": "of/:user/:item", "http_method": "GET"})
+    wait_until(lambda: http.get("/of/a/b").status_code == 201, "the route is there")
+    second.do("trigger", key="t", type="http", function_id=f"page::{second.name}", config={"api_path": "of/:item/:user", "http_method": "GET"})
+    second.do("trigger", key="u", type="http", function_id=f"page::{second.name}", config={"api_path": "after", "http_method": "GET"})
+    wait_until(lambda: http.get("/after").status_code == 201, "what came after the refusal is there")
+    answer = http.get("/of/a/b")
+    assert (answer.headers["x-from"], answer.json()["path"]) == (first.name, {"user": "a", "item": "b"})
+
+
+@pytest.mark.parametrize("sdk", VERSIONS)
 def test_events_are_sent_as_they_happen(http, worker, sdk):
     path = serve(http, worker(sdk), "events", "GET")
     with http.stream("GET", path) as answer:
@@ -119,6 +150,22 @@ def test_middleware_lets_through_or_answers(http, worker, sdk):
 
 
 @pytest.mark.parametrize("sdk", VERSIONS)
+def test_middleware_runs_in_order_and_is_shown_the_request(http, worker, sdk):
+    made = worker(sdk)
+    for name in ("second", "first"):
+        made.register(f"between::{name}", "go_on")
+    made.register("page::shown", "page")
+    made.do("trigger", key="t", type="http", function_id="page::shown",
+            config={"api_path": "shown/:id", "http_method": "GET", "middleware_function_ids": ["between::first", "between::second"]})
+    wait_until(lambda: http.get("/shown/42?q=hello").status_code == 201, "the route is there")
+    assert made.do("order") == ["between::first", "between::second", "page::shown"]
+    [asked] = made.do("seen", function_id="between::first")
+    request = asked["request"]
+    assert (asked["phase"], request["method"]) == ("preHandler", "GET") and request["headers"]["host"]
+    assert (request["path_params"], request["query_params"]) == ({"id": "42"}, {"q": "hello"})
+
+
+@pytest.mark.parametrize("sdk", VERSIONS)
 def test_a_url_is_a_function(worker, page, sdk):
     owner, caller = worker(sdk), worker("0.22.1")
     owner.do("register_http", function_id="web::hook", url=page.url, method="PUT", headers={"x-secret": "s"})
@@ -135,11 +182,21 @@ def test_a_url_is_a_function(worker, page, sdk):
 
 
 @pytest.mark.parametrize("sdk", VERSIONS)
-def test_a_url_hears_of_a_topic(worker, page, sdk):
+@pytest.mark.parametrize("kind, publish", [("subscribe", "publish"), ("durable:subscriber", "iii::durable::publish")])
+def test_urls_hear_of_their_topics_until_they_are_taken_back(worker, page, sdk, kind, publish):
     owner = worker(sdk)
-    owner.do("register_http", function_id="web::news", url=page.url, method="POST")
-    owner.do("trigger", key="t", type="subscribe", function_id="web::news", config={"topic": "news"})
-    owner.call("engine::workers::list")  # and so it is registered
-    owner.call("publish", {"topic": "news", "data": {"n": 1}})
-    wait_until(lambda: page.requests, "it is told")
-    assert page.requests[0][2] == {"n": 1}
+    for name, method in (("news", "POST"), ("jobs", "PUT")):
+        owner.do("register_http", function_id=f"web::{name}", url=page.url, method=method, headers={"X-Topic": name})
+        owner.do("trigger", key=name, type=kind, function_id=f"web::{name}", config={"topic": name})
+    owner.call("engine::workers::list")  # and so they are registered
+    for name in ("news", "jobs"):
+        owner.call(publish, {"topic": name, "data": {"of": name}})
+    wait_until(lambda: len(page.requests) == 2, "both are told")
+    told = {(method, headers.get("X-Topic") or headers["x-topic"], body["of"]) for method, headers, body in page.requests}
+    assert told == {("POST", "news", "news"), ("PUT", "jobs", "jobs")}
+    owner.do("end_trigger", key="news")
+    owner.do("unregister", function_id="web::news")
+    owner.call(publish, {"topic": "news", "data": {"of": "news"}})
+    owner.call(publish, {"topic": "jobs", "data": {"of": "jobs"}})
+    wait_until(lambda: len(page.requests) == 3, "the one that is left is told")
+    assert page.requests[2][2] == {"of": "jobs"}

@@ -132,3 +132,48 @@ def test_triggers_wait_for_their_type_and_outlive_its_provider(join, provider):
         wait_until(lambda count=count: [each["count"] for each in sink.do("seen", function_id=function_id)] == list(range(1, count + 1)),
                    "the trigger fires")
         source.kill()
+
+
+@pytest.mark.parametrize("sdk", ["0.11.6", "0.22.1"])
+def test_a_trigger_type_registers_triggers_and_functions_of_its_own(ready, join, sdk):
+    source, caller, kind = join(sdk), ready["0.22.1"], f"bell-{sdk}"
+
+    def types():
+        return {row["id"]: row for row in caller.call("engine::triggers::list")["triggers"]}
+
+    source.do("trigger_type", type=kind)
+    wait_until(lambda: types().get(kind, {}).get("worker_name") == source.name, "the type is listed")
+    assert "configuration_schema" not in types()[kind]
+    source.register(f"{kind}::plain")
+    source.do("trigger_by_type", type=kind, function_id=f"{kind}::plain", config={"ring": "x" * 200})
+    source.do("function_by_type", type=kind, function_id=f"{kind}::made", config={"ring": 2})
+    wait_until(lambda: sorted(source.do("instances")) == [f"{kind}::made", f"{kind}::plain"], "the provider has both triggers")
+    assert caller.call(f"{kind}::made", {"n": 1})["data"]["n"] == 1
+    rows = {row["function_id"]: row for row in caller.call("engine::registered-triggers::list", {"trigger_type": kind})["registered_triggers"]}
+    assert rows.keys() == {f"{kind}::made", f"{kind}::plain"}
+    assert all(row["worker_name"] == source.name and 0 < len(row["config_summary"]) <= 80 for row in rows.values())
+    source.do("end_trigger_type", type=kind)
+    wait_until(lambda: kind not in types(), "the type is gone")
+    everything = {row["id"] for row in caller.call("engine::triggers::list", {"include_internal": True})["triggers"]}
+    assert types().keys() <= everything
+
+
+def test_a_trigger_that_waits_for_its_type_is_no_error(join, tmp_path):
+    """Since 0.22 a trigger may come before its type, and the SDK writes every refusal down."""
+    early = join("0.22.1")
+    early.register("early::on")
+    early.do("trigger", key="t", type="early", function_id="early::on", config={"tag": 1})
+    early.call("engine::workers::list")  # what was answered before has arrived
+    assert "Trigger registration failed" not in (tmp_path / f"{early.name}.err").read_text()
+    late = join("0.22.1")
+    late.do("trigger_type", type="early")
+    wait_until(lambda: late.do("instances") == ["early::on"], "the provider has the trigger")
+
+
+@pytest.mark.parametrize("sdk", ["0.9.0", "0.11.6", "0.22.1"])
+def test_a_stream_in_pieces_is_read_whole(join, sdk):
+    writer, reader = join(sdk), join("0.22.1")
+    reader.register(f"pieces::{sdk}", "collect")
+    wait_until(lambda: f"pieces::{sdk}" in writer.functions(), "it is registered")
+    answer = writer.do("stream_pieces", function_id=f"pieces::{sdk}", pieces=500, bytes=8)
+    assert answer["bytes"] == 4000
