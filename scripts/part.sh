@@ -50,7 +50,7 @@ case "${1:-}" in
     esac
     ;;
   unit) unit release ;;
-  e2e) pytest_on release tests/e2e tests/faults ;;
+  e2e) pytest_on release tests/e2e tests/faults tests/replay ;;
   clients) pytest_on release tests/clients ;;
   bus) bus release ;;
   web)
@@ -60,9 +60,9 @@ case "${1:-}" in
     ;;
   lint) scripts/lint.sh ;;
   dev-unit) unit dev ;;
-  dev-e2e) pytest_on dev tests/e2e tests/faults ;;
+  dev-e2e) pytest_on dev tests/e2e tests/faults tests/replay ;;
   tsan-unit) unit tsan ;;
-  tsan-e2e) pytest_on tsan tests/e2e tests/faults ;;
+  tsan-e2e) pytest_on tsan tests/e2e tests/faults tests/replay ;;
   crash)
     pytest_on dev tests/crash/test_crash_points.py tests/crash/test_client_results.py
     pytest_on release tests/crash/test_random_kills.py

@@ -22,26 +22,27 @@ EngineParts::~EngineParts() {
 
 void EngineParts::start(agent::EngineSettings engine_settings) {
   stop();
-  engine_ =
-      agent::make_engine({.loop = loop_,
-                          .ids = ids_,
-                          .log = log != nullptr ? *log : database_->turn_log(),
-                          .blobs = blobs != nullptr ? *blobs : database_->blobs(),
-                          .settings_store = settings != nullptr ? *settings : database_->settings(),
-                          .tools = tools,
-                          .tool_runner = runner_,
-                          .hooks = hooks,
-                          .metrics = metrics,
-                          .knowledge = knowledge,
-                          .uploads = uploads,
-                          .vault = vault,
-                          .choose_model = [this](const agent::AgentSpec& spec) -> Result<agent::ModelChoice> {
-                            return agent::ModelChoice{&model_, spec.model.empty() ? "fake" : spec.model,
-                                                      context_tokens, sees_images, prompt};
-                          },
-                          .agents = agents,
-                          .settings = engine_settings,
-                          .version = "1.2.3"});
+  engine_ = agent::make_engine(
+      {.loop = loop_,
+       .ids = ids_,
+       .log = log != nullptr ? *log : database_->turn_log(),
+       .blobs = blobs != nullptr ? *blobs : database_->blobs(),
+       .settings_store = settings != nullptr ? *settings : database_->settings(),
+       .tools = tools,
+       .tool_runner = runner_,
+       .hooks = hooks,
+       .metrics = metrics,
+       .knowledge = knowledge,
+       .uploads = uploads,
+       .vault = vault,
+       .choose_model = [this](const agent::AgentSpec& spec) -> Result<agent::ModelChoice> {
+         return agent::ModelChoice{&model_, spec.model.empty() ? "fake" : spec.model, context_tokens,
+                                   sees_images, prompt};
+       },
+       .agents = agents,
+       .settings = engine_settings,
+       .version = "1.2.3",
+       .on_turn_end = [this](const Scope&, const std::string& thread) { ended.push_back(thread); }});
   const Result<> recovered = runtime::block_on(loop_, engine_->recover());
   CHELA_CHECK(recovered.has_value(), "the open turns of a test are readable");
 }

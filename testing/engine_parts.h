@@ -96,6 +96,7 @@ class EngineParts {
   store::BlobStore* blobs = nullptr;          // instead of the database's own, from the next start() on
   store::TurnLogStore* log = nullptr;         // instead of the database's own, from the next start() on
   store::SettingsStore* settings = nullptr;   // as well
+  std::vector<std::string> ended;             // threads on which a turn has ended
   std::vector<agent::AgentSpec> agents = {};  // beside the default, from the next start() on
 
  private:

@@ -103,6 +103,8 @@ struct Dependencies {
   std::vector<AgentSpec> agents = {};  // beside the default
   EngineSettings settings = {};
   std::string version = {};  // of the program, for /version
+  // Told of every thread that a turn has ended on, once that is on disk.
+  std::function<void(const Scope& scope, const std::string& thread)> on_turn_end = {};
 };
 
 }  // namespace chela::agent

@@ -13,6 +13,10 @@ namespace {
 
 constexpr size_t kLogPage = 1000;
 
+bool ends_turn(const store::LogRecord& record) {
+  return record.kind == "TurnFinished" || record.kind == "TurnFailed" || record.kind == "Interrupted";
+}
+
 }  // namespace
 
 std::unique_ptr<Engine> make_engine(Dependencies dependencies) {
@@ -258,6 +262,8 @@ Task<> EngineImpl::write(ThreadPtr thread, store::AppendRequest request, Durable
   if (!appended->records.empty()) {
     thread->row.last_seq = std::max(thread->row.last_seq, appended->records.back().seq);
     hub_.publish(scope, appended->records);
+    const bool ended = std::any_of(appended->records.begin(), appended->records.end(), ends_turn);
+    if (ended && d_.on_turn_end) d_.on_turn_end(scope, thread->row.id);
   }
   done.resolve(Result<>{});
 }

@@ -1,6 +1,8 @@
+#include "agent/traces/export.h"
 #include "api/operations.h"
 #include "api/schema_text.h"
 #include "api/views.h"
+#include "obs/log.h"
 
 namespace chela::api {
 namespace {
@@ -80,6 +82,13 @@ Task<Result<Value>> replay(const Services& services, CallContext context, Value 
                            {"effects", report->effects},
                            {"requests", report->requests},
                            {"differences", std::move(differences)}});
+}
+
+// As a trace: without what the log masks.
+Task<Result<Value>> export_trace(const Services& services, CallContext context, Value args) {
+  return agent::traces::export_thread(*services.engine, std::move(context.scope), args.string_or("id"),
+                                      args.string_or("model_name"),
+                                      [](std::string_view text) { return log::redact(text); });
 }
 
 Task<Result<Value>> fork(const Services& services, CallContext context, Value args) {
@@ -186,7 +195,19 @@ Result<> add_threads(op::Registry& registry, const Services& services) {
       .permission = "chat:write",
       .routes = {route("POST", "/api/threads/{id}/fork")},
       .handler = [s](CallContext c, Value a) { return fork(*s, std::move(c), std::move(a)); }};
-  return add_all(registry, {listing, creating, activating, renaming, logging, replaying, forking});
+  op::Operation exporting{
+      .id = "thread::export",
+      .help = "A thread as a trace, which `chela replay-trace` plays again.",
+      .in = schema(R"({"type": "object", "required": ["id"], "properties": {
+        "id": {"type": "string", "minLength": 1},
+        "model_name": {"type": "string", "maxLength": 256, "description": "of the trace; else recorded-<model>"}}})"),
+      .out = schema(R"({"type": "object", "required": ["model_name", "turns"], "properties": {
+        "model_name": {"type": "string"}, "turns": {"type": "array", "items": {"type": "object"}}}})"),
+      .permission = "chat:read",
+      .routes = {route("GET", "/api/threads/{id}/trace")},
+      .idempotent = op::Idempotent::kYes,
+      .handler = [s](CallContext c, Value a) { return export_trace(*s, std::move(c), std::move(a)); }};
+  return add_all(registry, {listing, creating, activating, renaming, logging, replaying, forking, exporting});
 }
 
 }  // namespace chela::api

@@ -65,10 +65,12 @@ Assembly::Assembly(runtime::AsioLoop& loop, os::Poller& poller, os::FileLock loc
       foundation_(std::move(foundation)),
       tasks_(loop),
       ids_(loop.clock()),
-      http_(net::make_curl_client(loop)),
+      own_http_(options_.http == nullptr ? net::make_curl_client(loop) : nullptr),
+      http_(options_.http == nullptr ? *own_http_ : *options_.http),
       workspaces_(options_.paths.workspaces),
       uploads_(foundation_->pool(), workspaces_),
       hooks_(loop),
+      recorder_({.loop = loop, .pool = foundation_->pool(), .folder = options_.paths.traces}),
       vault_(options_.paths.home, settings().secrets.master_key, foundation_->pool(), loop.clock()) {}
 
 Assembly::~Assembly() = default;
@@ -115,9 +117,12 @@ Result<> Assembly::make_models() {
                         .socket = options_.paths.infer_socket};
   Result<std::unique_ptr<llm::Backends>> backends =
       llm::Backends::create(settings().llm, settings().infer, std::move(*catalog), std::move(paths),
-                            {.loop = loop_, .poller = poller_, .http = *http_, .ids = ids_});
+                            {.loop = loop_, .poller = poller_, .http = http_, .ids = ids_});
   if (!backends) return fail(backends.error());
   backends_ = std::move(*backends);
+  if (options_.model != nullptr)
+    only_model_ =
+        std::make_unique<llm::RetryProvider>(*options_.model, loop_, ids_, settings().llm.max_retries);
   return {};
 }
 
@@ -161,7 +166,12 @@ Result<> Assembly::make_engine() {
                                 .choose_model = choose_model,
                                 .agents = std::move(*agents),
                                 .settings = engine_settings(settings()),
-                                .version = CHELA_VERSION});
+                                .version = CHELA_VERSION,
+                                .on_turn_end = [this](const Scope& scope, const std::string& thread) {
+                                  recorder_.turn_ended(scope, thread);
+                                }});
+  recorder_.use(*engine_);
+  recorder_.configure(settings().traces);
   return {};
 }
 
@@ -220,6 +230,7 @@ Result<> Assembly::make_front() {
 
 // A model, or the worker that answers in its place.
 llm::Provider& Assembly::provider_for(std::string_view model) {
+  if (only_model_) return *only_model_;
   llm::Provider& own = backends_->provider_for(model);
   if (!bus_) return own;
   std::unique_ptr<llm::BusProvider>& before = bus_providers_[&own];
@@ -239,7 +250,7 @@ Result<> Assembly::make_bus() {
           .pool = foundation_->pool(),
           .ids = ids_,
           .metrics = metrics_,
-          .http = *http_,
+          .http = http_,
           .restore_rights = [this](op::Principal principal) { return restore_rights(std::move(principal)); }},
       BusHost::Options{.call_timeout = wanted.call_timeout,
                        .authenticate = authenticate,
@@ -293,6 +304,8 @@ Result<> Assembly::follow_settings() {
                  [this](const config::Settings& now) { engine_->configure(engine_settings(now)); });
   live.subscribe({"llm.model", "ollama.model", "openai.model"},
                  [this](const config::Settings& now) { backends_->set_default_model(now.llm.model); });
+  live.subscribe({"traces.model_name", "traces.output", "traces.record"},
+                 [this](const config::Settings& now) { recorder_.configure(now.traces); });
   if (const auto unheard = live.unheard(); !unheard.empty())
     return fail(Code::kInternal, "nothing follows the setting {}", unheard.front());
   // The log was opened before the table could be read.
@@ -380,6 +393,7 @@ Task<> Assembly::stop() {
   notify("STOPPING=1");
   co_await tasks_.join();
   co_await engine_->stop();
+  co_await recorder_.close();
   if (bus_) co_await bus_->stop();
   if (gateway_) co_await gateway_->stop(kFrontGrace);
   co_await backends_->stop();

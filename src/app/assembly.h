@@ -11,6 +11,7 @@
 #include "app/foundation.h"
 #include "app/knowledge.h"
 #include "app/paths.h"
+#include "app/trace_recorder.h"
 #include "app/uploads.h"
 #include "bus/operation_detour.h"
 #include "config/config.h"
@@ -18,6 +19,7 @@
 #include "hooks/hooks.h"
 #include "llm/backends/backends.h"
 #include "llm/bus/bus_provider.h"
+#include "llm/retry.h"
 #include "memory/bus/bus_embedder.h"
 #include "memory/workspace.h"
 #include "net/http_client.h"
@@ -47,6 +49,9 @@ class Assembly {
     std::string share;               // folder of the data that comes with the program
     std::string notify_socket = {};  // of the service manager, "" when there is none
     Front front = Front::kNone;
+    // Stand for every model and for the network, when a trace is played. Not owned.
+    llm::Provider* model = nullptr;
+    net::HttpClient* http = nullptr;
   };
 
   // Blocks. The lock says that this process may use the home.
@@ -65,6 +70,9 @@ class Assembly {
 
   const op::Registry& operations() const { return operations_; }
   const op::Principal& owner() const { return owner_; }
+  agent::Engine& engine() { return *engine_; }
+  memory::Workspace& memory() { return *memory_; }
+  agent::Uploads& files() { return uploads_; }
   std::string default_model() const { return backends_->default_model(); }
   // "http://127.0.0.1:3000", "" without a gateway.
   std::string address() const;
@@ -104,7 +112,8 @@ class Assembly {
   runtime::TaskGroup tasks_;
   runtime::RandomIdSource ids_;
   obs::Metrics metrics_;
-  std::unique_ptr<net::HttpClient> http_;
+  std::unique_ptr<net::HttpClient> own_http_;
+  net::HttpClient& http_;
   std::unique_ptr<memory::Workspace> memory_;
   std::unique_ptr<WorkspaceKnowledge> own_knowledge_;
   std::unique_ptr<BusKnowledge> knowledge_;
@@ -114,6 +123,8 @@ class Assembly {
   tools::Registry tools_;
   std::unique_ptr<tools::Runner> tool_runner_;
   std::unique_ptr<llm::Backends> backends_;
+  std::unique_ptr<llm::RetryProvider> only_model_;  // before options_.model
+  TraceRecorder recorder_;
   std::unique_ptr<agent::Engine> engine_;
   security::FileVault vault_;
   std::unique_ptr<security::TokenService> tokens_;

@@ -10,4 +10,9 @@ inline constexpr size_t kMaxInspectLineBytes = 64 * 1024 * 1024;
 // Read at once.
 inline constexpr size_t kInspectReadBytes = 256 * 1024;
 
+// In the folder of recorded traces; no further thread is recorded then.
+inline constexpr size_t kMaxRecordedTraces = 1000;
+// That are recorded into one file.
+inline constexpr size_t kMaxThreadsOfOneTrace = 100;
+
 }  // namespace chela::app

@@ -5,6 +5,7 @@
 #include "app/bus_program.h"
 #include "app/inspect.h"
 #include "app/program.h"
+#include "app/trace_program.h"
 #include "cli/completion.h"
 
 namespace {
@@ -46,6 +47,10 @@ int main(int argc, char** argv) {
     return program.run();
   }
   if (std::holds_alternative<cli::InspectCommand>(line.command)) return app::inspect_tool_calls(0, output);
+  if (auto* replay = std::get_if<cli::ReplayTraceCommand>(&line.command)) {
+    app::TraceProgram program(std::move(*replay), output);
+    return program.run();
+  }
   app::Program program(std::move(line), output);
   return program.run();
 }

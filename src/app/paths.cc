@@ -41,6 +41,7 @@ Result<Paths> paths_for(const std::string& flag, const std::map<std::string, std
                .logs = home / "logs",
                .bus = home / "bus",
                .history = home / "history",
+               .traces = home / "traces",
                .run = run,
                .lock = run / "engine.lock",
                .socket = run / "chela.sock",

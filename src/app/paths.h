@@ -18,6 +18,7 @@ struct Paths {
   std::string logs;
   std::string bus;      // what modules of the bus keep
   std::string history;  // what was typed
+  std::string traces;   // recorded conversations
   std::string run;
   std::string lock;
   std::string socket;

@@ -88,6 +88,14 @@ struct BusCommand {
 // What the engine makes of texts of models: JSON lines from standard input.
 struct InspectCommand {};
 
+// Plays traces on an engine of its own and says which expectations did not hold.
+struct ReplayTraceCommand {
+  std::vector<std::string> files;
+  bool strict = false;   // what is only noted counts as well
+  bool rewrite = false;  // expectations that do not hold are replaced by what is true now
+  bool json = false;
+};
+
 struct VersionCommand {};
 
 struct CompletionCommand {
@@ -104,7 +112,7 @@ struct CommandLine {
   std::vector<std::pair<std::string, std::string>> settings;  // --set KEY=VALUE and its short forms
   std::variant<RunCommand, OperationCommand, ConfigFileCommand, SecretCommand, PullCommand, DoctorCommand,
                StatusCommand, OnboardCommand, ServiceCommand, EngineCommand, BusCommand, InspectCommand,
-               VersionCommand, CompletionCommand, CompleteCommand>
+               ReplayTraceCommand, VersionCommand, CompletionCommand, CompleteCommand>
       command;
 };
 

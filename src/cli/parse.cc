@@ -156,6 +156,33 @@ class Parser {
                                [this] { return json::Value::object({{"id", id_}, {"at", seq_}}); });
     fork->add_option("THREAD", id_, kThreadHelp)->required();
     fork->add_option("--at", seq_, "the last record to keep")->type_name("SEQ")->required();
+    add_traces();
+  }
+
+  void add_traces() {
+    CLI::App* record = operation(
+        "record", "write a trace of every conversation: on (if nothing is said), off or status", {}, none);
+    record->add_option("STATE", id_, "on, off or status")->check(CLI::IsMember({"on", "off", "status"}));
+    record->callback([this] {
+      json::Value args = json::Value::object({{"key", "traces.record"}});
+      if (id_ != "status") args.set("value", id_ == "off" ? "false" : "true");
+      out_.command = OperationCommand{.operation = id_ == "status" ? "setting::get" : "setting::set",
+                                      .args = std::move(args)};
+    });
+    operation("export-trace", "a thread as a trace, which replay-trace plays again", "thread::export",
+              [this] { return json::Value::object({{"id", id_}}); })
+        ->add_option("THREAD", id_, kThreadHelp)
+        ->required();
+    CLI::App* replay = command("replay-trace",
+                               "play traces on an engine of their own: agent and tools are real, the model "
+                               "and HTTP answer as recorded");
+    replay->add_option("FILE", trace_.files, "a trace, or a folder of them")->required();
+    replay->add_flag("--strict", trace_.strict,
+                     "also fail at requests and results that were recorded otherwise");
+    replay->add_flag("--rewrite", trace_.rewrite,
+                     "change the files: what was expected and is not so any more becomes what is");
+    replay->add_flag("--json", trace_.json, "print the reports as JSON");
+    replay->callback([this] { out_.command = trace_; });
   }
 
   void add_memory() {
@@ -450,6 +477,7 @@ class Parser {
   RunCommand run_;
   EngineCommand engine_;
   BusCommand bus_;
+  ReplayTraceCommand trace_;
   std::vector<std::string> settings_;
   std::vector<std::string> permissions_;
   std::vector<std::string> help_words_;

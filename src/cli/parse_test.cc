@@ -33,6 +33,21 @@ TEST(CommandLine, NothingIsRun) {
   EXPECT_EQ(full.message, "--not an option");
 }
 
+TEST(CommandLine, TracesAreRecordedExportedAndPlayed) {
+  const OperationCommand on = command<OperationCommand>({"record"});
+  EXPECT_EQ(on.operation, "setting::set");
+  EXPECT_EQ(json::write(on.args), R"({"key":"traces.record","value":"true"})");
+  EXPECT_EQ(command<OperationCommand>({"record", "off"}).args.string_or("value"), "false");
+  EXPECT_EQ(command<OperationCommand>({"record", "status"}).operation, "setting::get");
+  EXPECT_TRUE(std::holds_alternative<ParseEnd>(parse({"record", "maybe"})));
+  EXPECT_EQ(command<OperationCommand>({"export-trace", "t-1"}).args.string_or("id"), "t-1");
+  const ReplayTraceCommand replay =
+      command<ReplayTraceCommand>({"replay-trace", "--strict", "a.json", "b", "--rewrite", "--json"});
+  EXPECT_EQ(replay.files, (std::vector<std::string>{"a.json", "b"}));
+  EXPECT_TRUE(replay.strict && replay.rewrite && replay.json);
+  EXPECT_TRUE(std::holds_alternative<ParseEnd>(parse({"replay-trace"})));
+}
+
 TEST(CommandLine, InspectingToolCalls) {
   command<InspectCommand>({"inspect", "tool-calls"});
   const auto alone = parse({"inspect"});

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "agent/traces/trace.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/setting_texts.h"
@@ -151,6 +152,7 @@ std::string text_for(std::string_view operation, const Value& value) {
   if (operation == "memory::search") return search(value);
   if (operation == "chat::history") return history(value);
   if (operation == "thread::replay") return replay(value);
+  if (operation == "thread::export") return agent::traces::layout(value);
   if (operation == "thread::fork") return value.string_or("id") + "\n";
   if (operation == "model::list") return models(value);
   if (operation == "token::create") return value.string_or("token") + "\n";

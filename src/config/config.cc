@@ -45,7 +45,7 @@ Found find(const Key& key, const Sources& sources, const std::vector<FileValue>&
   if (const std::string* text = variable(env_name(key))) return {*text, Layer::kEnvironment, env_name(key)};
   for (const std::string_view foreign : key.foreign) {
     if (const std::string* text = variable(std::string(foreign)))
-      return {*text, Layer::kForeign, std::string(foreign)};
+      return {key.foreign_says == Foreign::kPresence ? "true" : *text, Layer::kForeign, std::string(foreign)};
   }
   for (const FileValue& value : file) {
     if (value.name == key.name)

@@ -45,6 +45,16 @@ TEST(Config, AnEmptyVariableIsNotSet) {
   EXPECT_EQ(Config::load(sources)->settings().gateway.port, 3000);
 }
 
+TEST(Config, ASwitchOfAnotherSystemMayCountByBeingThere) {
+  Sources sources;
+  sources.environment["IRONCLAW_RECORD_TRACE"] = "please";
+  EXPECT_TRUE(Config::load(sources)->settings().traces.record);
+  sources.environment["CHELA_TRACES_RECORD"] = "false";
+  EXPECT_FALSE(Config::load(sources)->settings().traces.record);
+  sources.environment["CHELA_TRACES_RECORD"] = "please";  // ours has to be a truth
+  EXPECT_EQ(Config::load(sources).error().code, Code::kInvalidArgument);
+}
+
 TEST(Config, ErrorsNameFileLineKeyAndWhatWasExpected) {
   EXPECT_EQ(Config::load(with_file("\n[gateway]\nport = 'x'\n")).error().message,
             "config.toml:3: gateway.port must be a whole number from 0 to 65535, not 'x'");

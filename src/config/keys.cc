@@ -19,6 +19,12 @@ Key not_in_table(Key key) {
   return key;
 }
 
+// Another system's variable that switches it on whatever it holds.
+Key on_when_present(Key key) {
+  key.foreign_says = Foreign::kPresence;
+  return key;
+}
+
 const std::vector<Key>& table() {
   static const std::vector<Key> kTable{
       at_once({"agent.auto_approve_tools",
@@ -218,6 +224,21 @@ const std::vector<Key>& table() {
                     {"SECRETS_MASTER_KEY"}}),
       at_once(
           {"tools.timeout", Type::kDuration, "60s", "longest run of one tool call", {}, {}, 100, 86'400'000}),
+      at_once({"traces.model_name",
+               Type::kString,
+               "",
+               "the model_name of recorded traces; without it recorded-<model>",
+               {"IRONCLAW_TRACE_MODEL_NAME"}}),
+      at_once({"traces.output",
+               Type::kString,
+               "",
+               "one file for the traces of all threads; without it $CHELA_HOME/traces/<thread>.json each",
+               {"IRONCLAW_TRACE_OUTPUT"}}),
+      at_once(on_when_present({"traces.record",
+                               Type::kBool,
+                               "false",
+                               "write a trace of every conversation after each of its turns",
+                               {"IRONCLAW_RECORD_TRACE"}})),
   };
   return kTable;
 }

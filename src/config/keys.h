@@ -16,6 +16,9 @@ enum class Reload { kAtStart, kAtOnce };
 // Whether the settings table may hold the key. What has to be known before the table can be read, and secrets, stay out.
 enum class InTable { kYes, kNo };
 
+// What another system's variable says: a value, or the setting by being there at all.
+enum class Foreign { kValue, kPresence };
+
 // A setting, declared once. Its environment variable is CHELA_ and the name in capitals with _ for the dot.
 struct Key {
   std::string_view name;  // "gateway.port"
@@ -29,6 +32,7 @@ struct Key {
   std::optional<std::int64_t> max = std::nullopt;
   Reload reload = Reload::kAtStart;
   InTable in_table = InTable::kYes;
+  Foreign foreign_says = Foreign::kValue;  // kPresence: a kBool that any text but "" makes true
 
   // Never shown. Headers may carry a key, and need not come from the environment.
   bool secret() const { return type == Type::kSecret || name == "llm.extra_headers"; }

@@ -152,6 +152,9 @@ Result<Settings> build_settings(const Lookup& value) {
   s.tools = {.timeout = duration(value("tools.timeout"))};
   s.infer = {.idle = duration(value("infer.idle")),
              .threads = static_cast<int>(int_value(value("infer.threads").text))};
+  s.traces = {.record = bool_value(value("traces.record").text),
+              .output = value("traces.output").text,
+              .model_name = value("traces.model_name").text};
   return s;
 }
 

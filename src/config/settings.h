@@ -88,6 +88,12 @@ struct InferSettings {
   int threads = 0;  // 0 = one per core
 };
 
+struct TraceSettings {
+  bool record = false;
+  std::string output;      // one file for all threads; "" = a file each in the home
+  std::string model_name;  // "" = recorded-<model>
+};
+
 struct Settings {
   GatewaySettings gateway;
   BusSettings bus;
@@ -99,6 +105,7 @@ struct Settings {
   ToolSettings tools;
   SecretSettings secrets;
   InferSettings infer;
+  TraceSettings traces;
 };
 
 }  // namespace chela::config

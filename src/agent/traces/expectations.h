@@ -27,9 +27,16 @@ struct Observed {
   void add(const Observed& later);
 };
 
+// Not members of `expects`: the model was asked too often; something was otherwise than recorded.
+inline constexpr std::string_view kSteps = "steps";
+inline constexpr std::string_view kStrict = "strict";
+
 struct Unmet {
   std::string expectation;  // its member: "tools_used"
   std::string message;      // what was expected, and what there is
+
+  // No other expectation would mend it.
+  bool beyond_expects() const { return expectation == kSteps || expectation == kStrict; }
 };
 
 // All that does not hold.

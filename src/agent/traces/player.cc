@@ -23,7 +23,8 @@ Task<Result<Report>> Player::play(std::stop_token stop) {
   }
   for (Unmet& each : unmet(trace_.expects, report_.whole)) report_.failures.push_back({"", std::move(each)});
   if (strictness_ == Strictness::kStrict) {
-    for (const std::string& each : report_.notes) report_.failures.push_back({"", {"strict", each}});
+    for (const std::string& each : report_.notes)
+      report_.failures.push_back({"", {std::string(kStrict), each}});
   }
   co_return std::move(report_);
 }
@@ -96,7 +97,8 @@ Task<Result<>> Player::play_turn(size_t index, std::stop_token stop) {
   if (const int more = parts_.model.calls_too_many() - too_many; more > 0)
     report_.failures.push_back(
         {fmt::format("turns[{}]", index),
-         {"steps", fmt::format("the model was asked {} times more than the trace answers", more)}});
+         {std::string(kSteps),
+          fmt::format("the model was asked {} times more than the trace answers", more)}});
   judge(index, observed);
   co_return Result<>{};
 }

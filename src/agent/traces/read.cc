@@ -310,12 +310,14 @@ class Reader {
     out.content =
         text(*response, "content", at, type == "tool_calls" ? Presence::kOptional : Presence::kRequired)
             .value_or("");
+    if (type == "user_input") {
+      out.kind = Kind::kUserInput;
+      return out;
+    }
     out.input_tokens = number(*response, "input_tokens", at).value_or(0);
     out.output_tokens = number(*response, "output_tokens", at).value_or(0);
     out.finish_reason = text(*response, "finish_reason", at, Presence::kOptional).value_or("");
-    if (type == "user_input") {
-      out.kind = Kind::kUserInput;
-    } else if (type == "tool_calls") {
+    if (type == "tool_calls") {
       out.kind = Kind::kToolCalls;
       for (const auto& [item, call] : items(*response, "tool_calls", at, kMaxTraceSteps)) {
         const Value* arguments = item->find("arguments");
@@ -368,6 +370,12 @@ Result<Trace> read_trace(std::string_view text) {
     return fail(Code::kTooLarge, "the trace has {} bytes; at most {} are read", text.size(), kMaxTraceBytes);
   const Result<Value> root = json::parse(text);
   if (!root) return fail(root.error());
+  // Written, it has turns and lies so much deeper.
+  constexpr size_t kDepthOfTurns = 2;
+  const bool flat = root->is_object() && member(*root, "turns") == nullptr;
+  if (flat && !json::parse(text, kMaxJsonDepth - kDepthOfTurns))
+    return fail(Code::kInvalidArgument, "the trace is nested more than {} deep",
+                kMaxJsonDepth - kDepthOfTurns);
   return Reader().read(*root);
 }
 

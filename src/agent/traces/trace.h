@@ -134,6 +134,10 @@ std::string write_trace(const Trace& trace);
 // Any value in that layout, with a newline at the end.
 std::string layout(const json::Value& value);
 
+// Adds a conversation behind another, in a thread of its own: its turns follow a `/new`. What both found there counts once, as the
+// first has it.
+void append(Trace& trace, Trace other);
+
 using Mask = std::function<std::string(std::string_view)>;
 // Every text of the value through `mask`, names of members included: it takes secrets out.
 json::Value masked(json::Value value, const Mask& mask);

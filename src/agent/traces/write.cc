@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "agent/traces/trace.h"
 
 namespace chela::agent::traces {
@@ -148,6 +150,24 @@ Value to_json(const Trace& trace) {
 }
 
 std::string write_trace(const Trace& trace) { return layout(to_json(trace)); }
+
+void append(Trace& trace, Trace other) {
+  if (trace.turns.empty()) {
+    trace = std::move(other);
+    return;
+  }
+  const auto add = [](std::vector<TraceDocument>& to, std::vector<TraceDocument>& from) {
+    for (TraceDocument& each : from) {
+      const auto same = [&each](const TraceDocument& there) { return there.path == each.path; };
+      if (std::none_of(to.begin(), to.end(), same)) to.push_back(std::move(each));
+    }
+  };
+  add(trace.memory, other.memory);
+  add(trace.files, other.files);
+  for (TraceExchange& each : other.exchanges) trace.exchanges.push_back(std::move(each));
+  trace.turns.push_back({.user_input = "/new"});
+  for (TraceTurn& each : other.turns) trace.turns.push_back(std::move(each));
+}
 
 Value masked(Value value, const Mask& mask) {
   if (const std::string* text = value.as_string()) return mask(*text);
