@@ -3,6 +3,7 @@
 #include "api/schema_text.h"
 #include "api/views.h"
 #include "obs/log.h"
+#include "security/known_secrets.h"
 
 namespace chela::api {
 namespace {
@@ -86,9 +87,11 @@ Task<Result<Value>> replay(const Services& services, CallContext context, Value 
 
 // As a trace: without what the log masks.
 Task<Result<Value>> export_trace(const Services& services, CallContext context, Value args) {
-  return agent::traces::export_thread(*services.engine, std::move(context.scope), args.string_or("id"),
-                                      args.string_or("model_name"),
-                                      [](std::string_view text) { return log::redact(text); });
+  if (const Result<> known = co_await security::know_secrets(*services.vault, context.scope); !known)
+    co_return fail(known.error());
+  co_return co_await agent::traces::export_thread(*services.engine, std::move(context.scope),
+                                                  args.string_or("id"), args.string_or("model_name"),
+                                                  [](std::string_view text) { return log::redact(text); });
 }
 
 Task<Result<Value>> fork(const Services& services, CallContext context, Value args) {

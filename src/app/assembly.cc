@@ -70,7 +70,8 @@ Assembly::Assembly(runtime::AsioLoop& loop, os::Poller& poller, os::FileLock loc
       workspaces_(options_.paths.workspaces),
       uploads_(foundation_->pool(), workspaces_),
       hooks_(loop),
-      recorder_({.loop = loop, .pool = foundation_->pool(), .folder = options_.paths.traces}),
+      recorder_(
+          {.loop = loop, .pool = foundation_->pool(), .vault = vault_, .folder = options_.paths.traces}),
       vault_(options_.paths.home, settings().secrets.master_key, foundation_->pool(), loop.clock()) {}
 
 Assembly::~Assembly() = default;

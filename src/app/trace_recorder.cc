@@ -7,6 +7,7 @@
 #include "app/limits.h"
 #include "obs/log.h"
 #include "os/file.h"
+#include "security/known_secrets.h"
 
 namespace chela::app {
 namespace {
@@ -61,40 +62,39 @@ Task<Result<>> TraceRecorder::write(Place place) {
   const bool one_file = !settings_.output.empty();
   std::string folder = one_file ? "" : parts_.folder;
   std::string file = one_file ? settings_.output : place.thread + ".json";
-  Result<std::string> text = std::string();
+  if (const Result<> known = co_await security::know_secrets(parts_.vault, place.scope); !known)
+    co_return fail(known.error());
+  const Result<json::Value> value = co_await agent::traces::export_thread(
+      *engine_, place.scope, place.thread, settings_.model_name, without_secrets);
+  if (!value) co_return fail(value.error());
+  Result<std::string> text = agent::traces::layout(*value);
   if (one_file) {
-    text = co_await text_of_all(std::move(place));
-  } else {
-    const Result<json::Value> trace = co_await agent::traces::export_thread(
-        *engine_, std::move(place.scope), place.thread, settings_.model_name, without_secrets);
-    text = trace ? agent::traces::layout(*trace) : Result<std::string>(fail(trace.error()));
+    Result<agent::traces::Trace> trace = agent::traces::read_trace(*text);
+    if (!trace) co_return fail(trace.error());
+    text = text_of_all(std::move(place), std::move(*trace));
+    if (!text) co_return fail(text.error());
   }
-  if (!text) co_return fail(text.error());
   co_return co_await parts_.pool.run([folder = std::move(folder), file = std::move(file),
                                       text = std::move(*text)] { return save(folder, file, text); });
 }
 
 // All threads that have had a turn since the start, as one conversation: each after the first begins with /new.
-Task<Result<std::string>> TraceRecorder::text_of_all(Place place) {
-  const auto known = std::find(together_.begin(), together_.end(), place);
-  if (known == together_.end()) {
-    if (together_.size() >= kMaxThreadsOfOneTrace)
-      co_return fail(Code::kTooLarge,
-                     "one trace holds {} threads at most; without traces.output each has its own",
-                     kMaxThreadsOfOneTrace);
-    together_.push_back(std::move(place));
+Result<std::string> TraceRecorder::text_of_all(Place place, agent::traces::Trace trace) {
+  const auto known = std::find_if(together_.begin(), together_.end(),
+                                  [&place](const auto& each) { return each.first == place; });
+  if (known != together_.end()) {
+    known->second = std::move(trace);
+  } else if (together_.size() < kMaxThreadsOfOneTrace) {
+    together_.emplace_back(std::move(place), std::move(trace));
+  } else {
+    return fail(Code::kTooLarge, "one trace holds {} threads at most; without traces.output each has its own",
+                kMaxThreadsOfOneTrace);
   }
-  const std::vector<Place> places = together_;
   agent::traces::Trace whole;
-  for (const Place& each : places) {
-    const Result<json::Value> value = co_await agent::traces::export_thread(
-        *engine_, each.scope, each.thread, settings_.model_name, without_secrets);
-    if (!value) co_return fail(value.error());
-    Result<agent::traces::Trace> trace = agent::traces::read_trace(json::write(*value));
-    if (!trace) co_return fail(trace.error());
-    agent::traces::append(whole, std::move(*trace));
-  }
-  co_return agent::traces::write_trace(whole);
+  for (const auto& each : together_) agent::traces::append(whole, each.second);
+  std::string text = agent::traces::write_trace(whole);
+  if (const auto readable = agent::traces::read_trace(text); !readable) return fail(readable.error());
+  return text;
 }
 
 }  // namespace chela::app

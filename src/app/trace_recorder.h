@@ -5,10 +5,12 @@
 #include <vector>
 
 #include "agent/engine.h"
+#include "agent/traces/trace.h"
 #include "config/settings.h"
 #include "runtime/event_loop.h"
 #include "runtime/pool.h"
 #include "runtime/task_group.h"
+#include "security/vault.h"
 
 namespace chela::app {
 
@@ -20,6 +22,7 @@ class TraceRecorder {
   struct Parts {
     runtime::EventLoop& loop;
     runtime::Pool& pool;
+    security::Vault& vault;
     std::string folder;  // of the home; made when the first trace is written
   };
   explicit TraceRecorder(Parts parts) : parts_(std::move(parts)), tasks_(parts_.loop) {}
@@ -39,13 +42,14 @@ class TraceRecorder {
   };
   Task<> work();
   Task<Result<>> write(Place place);
-  Task<Result<std::string>> text_of_all(Place place);
+  Result<std::string> text_of_all(Place place, agent::traces::Trace trace);
 
   Parts parts_;
   agent::Engine* engine_ = nullptr;
   config::TraceSettings settings_;
-  std::deque<Place> waiting_;    // each thread once
-  std::vector<Place> together_;  // threads of the one file, oldest first
+  std::deque<Place> waiting_;  // each thread once
+  std::vector<std::pair<Place, agent::traces::Trace>>
+      together_;  // of the one file, in the order of their first turns
   bool working_ = false;
   runtime::TaskGroup tasks_;
 };
