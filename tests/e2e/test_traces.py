@@ -42,7 +42,7 @@ def talk(chat, model):
     assert asked["state"] == "awaiting_approval"
     chat.say("no")
     chat.wait_for_state("completed")
-    assert chat.send("/undo")["turn_id"] in ("", None)
+    chat.send("/undo")
     model.set_script({"default": {"status": 401, "error": {"message": "another key, please"}}})
     assert chat.say("are you there?")["state"] == "failed"
     model.set_script({})
