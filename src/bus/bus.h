@@ -163,7 +163,19 @@ class Bus {
   void end_local(const Asker& asker, size_t bytes, const Result<std::string>& value);
   // Gives why the frame could not be sent.
   Result<> invoke_worker(PendingCall call, write::Invoke message, std::optional<Told> told = std::nullopt);
+  // What a worker said to a call that it was sent; the texts are parts of its frame.
+  struct WorkerReply {
+    WorkerPtr worker;
+    PendingCall call;
+    std::string_view value;
+    std::string_view error;
+    std::string_view traceparent;
+    std::string_view baggage;
+    bool refused = false;  // it knows no such function
+  };
   Result<> answered(const WorkerPtr& worker, Envelope& frame);
+  Task<> settle_in_a_moment(WorkerReply reply, std::string error);
+  void settle(WorkerReply reply);
   bool pass_on(PendingCall& call);
   void answer(const Asker& asker, const WireError& error);
   void end_call(const PendingCall& call, const WireError& error);
@@ -257,6 +269,7 @@ class Bus {
   std::map<std::string, WorkerPtr, std::less<>> workers_;
   NoLink no_link_;
   std::map<std::string, WorkerPtr, std::less<>> stand_ins_;  // owners of standing triggers, by tenant
+  size_t held_refusals_ = 0;
   runtime::TaskGroup tasks_;
   std::optional<runtime::TimerId> timeout_timer_;
   std::optional<runtime::TimerId> events_timer_;

@@ -2,6 +2,7 @@
 #include "bus/baggage.h"
 #include "bus/bus.h"
 #include "obs/log.h"
+#include "runtime/sleep.h"
 #include "runtime/stop_scope.h"
 
 namespace chela::bus {
@@ -24,9 +25,9 @@ std::string unquoted(std::string_view text) {
   return plain == nullptr ? "" : *plain;
 }
 
-// Whether a worker that has unregistered a function answers a call that was on its way by saying that it has no such function.
-bool gave_up(const Worker& worker, const std::string& function_id, std::string_view error) {
-  if (error.empty() || worker.functions.contains(function_id)) return false;
+// Whether a worker answers a call by saying that it has no such function.
+bool is_refusal(std::string_view error) {
+  if (error.empty()) return false;
   const Result<json::Value> said = json::parse(error);
   return said && said->string_or("code") == "function_not_found";
 }
@@ -173,7 +174,8 @@ void Bus::invoke_function(Asker asker, Envelope& frame) {
     call.caller = asker.worker;
     call.caller_id = asker.id;
   }
-  if (!target.alone && !asker.lent && !call.lent && calls_.spare_bytes() + data.size() <= kMaxSpareBytes)
+  const bool worth_keeping = !target.alone || data.size() <= kSmallSpareBytes;
+  if (worth_keeping && !asker.lent && !call.lent && calls_.spare_bytes() + data.size() <= kMaxSpareBytes)
     call.spare =
         std::make_unique<SpareCall>(SpareCall{.data = std::string(data),
                                               .metadata = std::string(frame.raw("metadata").value_or("")),
@@ -321,27 +323,59 @@ Result<> Bus::answered(const WorkerPtr& worker, Envelope& frame) {
                         : "UNKNOWN",
           why ? why->string_or("message") : "");
   }
-  const bool given_up = gave_up(*worker, call->function_id, error);
-  if (given_up && pass_on(*call)) return {};
-  if (call->waiter) {
-    call->waiter->resolve(error.empty() ? CallEnd(std::string(value))
-                          : given_up    ? CallEnd(fail(mark_never_begun(from_wire(error))))
-                                        : CallEnd(fail(from_wire(error))));
-    return {};
+  const bool refused = is_refusal(error);
+  WorkerReply reply{.worker = worker,
+                    .call = std::move(*call),
+                    .value = value,
+                    .error = error,
+                    .traceparent = trace_text(frame, "traceparent"),
+                    .baggage = trace_text(frame, "baggage"),
+                    .refused = refused};
+  // An SDK forgets a function before it says so: the word that it is gone may be right behind.
+  const bool doubtful = refused && worker->functions.contains(reply.call.function_id);
+  if (doubtful && held_refusals_ < kMaxHeldRefusals && error.size() <= kMaxHeldRefusalBytes) {
+    ++held_refusals_;
+    tasks_.spawn(settle_in_a_moment(std::move(reply), std::string(error)));
+  } else {
+    settle(std::move(reply));
   }
-  if (!call->caller || call->caller_id.empty()) return {};
-  const std::string_view traceparent = trace_text(frame, "traceparent");
-  const std::string_view baggage = trace_text(frame, "baggage");
-  std::string out;
-  out.reserve(value.size() + error.size() + 512);
-  write::result(out, {.invocation_id = call->caller_id,
-                      .function_id = call->function_id,
-                      .result = value,
-                      .error = error,
-                      .trace = {traceparent.empty() ? std::string_view(call->traceparent) : traceparent,
-                                baggage.empty() ? std::string_view(call->baggage) : baggage}});
-  send(*call->caller, out);
   return {};
+}
+
+Task<> Bus::settle_in_a_moment(WorkerReply reply, std::string error) {
+  reply.value = {};
+  reply.error = error;
+  reply.traceparent = {};
+  reply.baggage = {};
+  const Result<> slept = co_await runtime::sleep_for(loop_, kRefusalPatience, tasks_.stop_token());
+  if (!slept) log::debug("bus", "a refusal is settled at the end", {{"function", reply.call.function_id}});
+  --held_refusals_;
+  settle(std::move(reply));
+}
+
+// Tells whoever waits for the call, or passes it on when the worker has given the function up.
+void Bus::settle(WorkerReply reply) {
+  PendingCall& call = reply.call;
+  if (call.caller && call.caller->link == nullptr) return;  // it has gone while its call was held
+  const bool given_up = reply.refused && !reply.worker->functions.contains(call.function_id);
+  if (given_up && pass_on(call)) return;
+  if (call.waiter) {
+    call.waiter->resolve(reply.error.empty() ? CallEnd(std::string(reply.value))
+                         : given_up          ? CallEnd(fail(mark_never_begun(from_wire(reply.error))))
+                                             : CallEnd(fail(from_wire(reply.error))));
+    return;
+  }
+  if (!call.caller || call.caller_id.empty()) return;
+  std::string out;
+  out.reserve(reply.value.size() + reply.error.size() + 512);
+  write::result(out,
+                {.invocation_id = call.caller_id,
+                 .function_id = call.function_id,
+                 .result = reply.value,
+                 .error = reply.error,
+                 .trace = {reply.traceparent.empty() ? std::string_view(call.traceparent) : reply.traceparent,
+                           reply.baggage.empty() ? std::string_view(call.baggage) : reply.baggage}});
+  send(*call.caller, out);
 }
 
 // To the next who provides the function. False when the call stays where it was.

@@ -175,11 +175,86 @@ TEST_F(BusTest, WhatAWorkerFailsWithThatStillProvidesTheFunctionIsTheAnswer) {
   two.provide("f");
   caller.call("f");
   ASSERT_TRUE(Leaving::refuse(one));  // a function that it called itself, say
+  EXPECT_TRUE(caller.answer().is_null());
+  loop.advance(kRefusalPatience);
   EXPECT_EQ(error_code(caller.answer()), "function_not_found");
   caller.call("f");
   Leaving::unregister(two);
   ASSERT_TRUE(Leaving::refuse(two, "invocation_failed"));  // it had begun
   EXPECT_EQ(error_code(caller.answer()), "invocation_failed");
+}
+
+TEST_F(BusTest, AWorkerMayRefuseBeforeItSaysThatItGivesUp) {
+  Peer& one = join();
+  Peer& two = join();
+  Peer& caller = join();
+  one.provide("f");
+  two.provide("f");
+  caller.call("f");
+  ASSERT_TRUE(Leaving::refuse(one));
+  Leaving::unregister(one);
+  EXPECT_TRUE(two.next("invokefunction").is_null());
+  loop.advance(kRefusalPatience);
+  EXPECT_FALSE(two.serve().empty());
+  EXPECT_EQ(caller.answer().find("error"), nullptr);
+  EXPECT_EQ(bus->open_calls(), 0u);
+  EXPECT_EQ(caller.worker->calls_made, 0u);
+}
+
+TEST_F(BusTest, AHeldRefusalIsForgottenWithItsCaller) {
+  Peer& one = join();
+  Peer& two = join();
+  Peer& caller = join();
+  one.provide("f");
+  two.provide("f");
+  caller.call("f");
+  ASSERT_TRUE(Leaving::refuse(one));
+  Leaving::unregister(one);
+  caller.leave();
+  loop.advance(kRefusalPatience);
+  EXPECT_TRUE(two.next("invokefunction").is_null());
+  EXPECT_EQ(bus->open_calls(), 0u);
+}
+
+TEST_F(BusTest, OnlySoManyRefusalsAreHeld) {
+  Peer& one = join();
+  Peer& caller = join();
+  one.provide("f");
+  for (size_t i = 0; i <= kMaxHeldRefusals; ++i) {
+    caller.call("f");
+    ASSERT_TRUE(Leaving::refuse(one));
+  }
+  EXPECT_EQ(error_code(caller.answer()), "function_not_found");  // the one too many
+  EXPECT_TRUE(caller.answer().is_null());
+  loop.advance(kRefusalPatience);
+  for (size_t i = 0; i < kMaxHeldRefusals; ++i)
+    EXPECT_EQ(error_code(caller.answer()), "function_not_found") << i;
+  caller.call("f");
+  const Value call = one.next("invokefunction");
+  one.tell(Value::object({{"type", "invocationresult"},
+                          {"invocation_id", call.string_or("invocation_id")},
+                          {"function_id", "f"},
+                          {"error", Value::object({{"code", "function_not_found"},
+                                                   {"message", std::string(kMaxHeldRefusalBytes, 'x')}})}}));
+  EXPECT_EQ(error_code(caller.answer()), "function_not_found");  // too large to be held
+}
+
+TEST_F(BusTest, ASmallCallGoesOnToAWorkerThatCameAfterIt) {
+  Peer& one = join();
+  Peer& two = join();
+  Peer& caller = join();
+  one.provide("f");
+  caller.call("f", Value::object({{"n", 1}}), "small");
+  caller.call("f", Value::object({{"x", std::string(kSmallSpareBytes, 'x')}}), "large");
+  two.provide("f");
+  Leaving::unregister(one);
+  ASSERT_TRUE(Leaving::refuse(one));
+  EXPECT_FALSE(two.serve().empty());
+  EXPECT_EQ(caller.answer().find("error"), nullptr);
+  ASSERT_TRUE(Leaving::refuse(one));
+  const Value answer = caller.answer();
+  EXPECT_EQ(answer.string_or("invocation_id"), "large");
+  EXPECT_EQ(error_code(answer), "function_not_found");
 }
 
 TEST_F(BusTest, ACallIsPassedOnOnlySoOften) {

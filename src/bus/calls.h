@@ -18,7 +18,7 @@ namespace chela::bus {
 // How an unanswered call ends for a caller inside the engine: the result's JSON ("" = none), or an error.
 using CallEnd = Result<std::string>;
 
-// What another worker must be told, should the one that a call went to not provide the function any more. Kept where there is another.
+// What another worker must be told, should the one that a call went to not provide the function any more. Kept where there is another, and of small calls in case one comes.
 struct SpareCall {
   std::string data;      // JSON
   std::string metadata;  // JSON, or ""

@@ -49,6 +49,11 @@ inline constexpr int kMaxPassedOn =
     3;  // how often a call goes to the next worker, as one has given up its function
 // What is kept of unanswered calls in case they are passed on; past it a call is the worker's that it went to first.
 inline constexpr size_t kMaxSpareBytes = 2 * kMaxFrameBytes;
+inline constexpr size_t kSmallSpareBytes = 4096;  // kept also while nobody else provides the function
+// A worker that refuses a call of a function it still provides may be about to say that it gives it up.
+inline constexpr auto kRefusalPatience = std::chrono::milliseconds(100);
+inline constexpr size_t kMaxHeldRefusals = 1024;  // settled later; past it at once
+inline constexpr size_t kMaxHeldRefusalBytes = 4096;
 inline constexpr size_t kMaxBusConnections = 4096;
 inline constexpr auto kEventsDelay =
     std::chrono::milliseconds(100);              // what happens within it is told to triggers together

@@ -262,6 +262,7 @@ TEST_F(ProviderTest, OnlyTheEngineSaysThatACallNeverBegan) {
                      {"invocation_id", call.string_or("invocation_id")},
                      {"function_id", "w::on"},
                      {"error", Value::object({{"code", "function_not_found"}, {"message", "inside"}})}}));
+  loop.advance(kRefusalPatience);
   EXPECT_EQ(code(), "not_found");
   EXPECT_FALSE(never_begun(ran->error()));
 }
