@@ -46,6 +46,13 @@ Result<ModelInfo> read_entry(const json::Value& entry, size_t number) {
                 info.context_tokens);
   }
   info.prompt = prompt == "minimal" ? PromptStyle::kMinimal : PromptStyle::kFull;
+  const std::string tools = entry.string_or("tools", "native");
+  const std::optional<ToolCalling> calling = tool_calling_from_name(tools);
+  if (!calling) {
+    return fail(Code::kInvalidArgument, "model catalog: '{}' has the tools '{}'; use native or prompted",
+                info.id, tools);
+  }
+  info.tools = *calling;
   info.sees_images = entry.bool_or("images", false);
   Result<std::optional<Price>> price = read_prices(entry, info.id);
   if (!price) return fail(std::move(price.error()));
@@ -63,6 +70,16 @@ Result<ModelInfo> read_entry(const json::Value& entry, size_t number) {
 }
 
 }  // namespace
+
+std::string_view tool_calling_name(ToolCalling calling) {
+  return calling == ToolCalling::kPrompted ? "prompted" : "native";
+}
+
+std::optional<ToolCalling> tool_calling_from_name(std::string_view name) {
+  if (name == "native") return ToolCalling::kNative;
+  if (name == "prompted") return ToolCalling::kPrompted;
+  return std::nullopt;
+}
 
 double cost_of(const Usage& usage, const Price& price) {
   constexpr double kMillion = 1e6;

@@ -15,6 +15,11 @@ namespace chela::llm {
 // context to itself.
 enum class PromptStyle { kFull, kMinimal };
 
+// How a model is offered tools: by its protocol, or in the prompt, to be called in text.
+enum class ToolCalling { kNative, kPrompted };
+std::string_view tool_calling_name(ToolCalling calling);  // "native", "prompted"
+std::optional<ToolCalling> tool_calling_from_name(std::string_view name);
+
 // US dollars for a million tokens.
 struct Price {
   double input = 0;
@@ -26,6 +31,7 @@ struct ModelInfo {
   std::string id;                   // exact, or with a '*' at the end for all ids that begin so
   std::int64_t context_tokens = 0;  // 0: not known
   PromptStyle prompt = PromptStyle::kFull;
+  ToolCalling tools = ToolCalling::kNative;
   bool sees_images = false;
   std::optional<Price> price = std::nullopt;  // nothing: not known
   std::vector<std::string> files = {};        // what a local model needs under $CHELA_HOME/models

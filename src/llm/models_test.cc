@@ -24,6 +24,19 @@ TEST(Catalog, TheShippedOneKnowsTheLocalModel) {
   EXPECT_EQ(catalog->find("openai/gpt-4o-mini").context_tokens, 128000);
 }
 
+TEST(Catalog, SaysWhichModelsAreOfferedToolsInTheirPrompt) {
+  const Result<Catalog> catalog = Catalog::parse(shipped());
+  ASSERT_TRUE(catalog) << catalog.error().text();
+  EXPECT_EQ(catalog->find("gpt-4o-mini").tools, ToolCalling::kNative);
+  EXPECT_EQ(catalog->find("nobody-knows-it").tools, ToolCalling::kNative);
+  EXPECT_EQ(catalog->find("llama3:8b").tools, ToolCalling::kPrompted);
+  EXPECT_EQ(catalog->find("llama3.1:8b").tools, ToolCalling::kNative);
+  EXPECT_EQ(catalog->find("llama3.3").tools, ToolCalling::kNative);
+  EXPECT_EQ(catalog->find("gemma3:12b").tools, ToolCalling::kPrompted);
+  for (const ToolCalling each : {ToolCalling::kNative, ToolCalling::kPrompted})
+    EXPECT_EQ(tool_calling_from_name(tool_calling_name(each)), each);
+}
+
 TEST(Catalog, PricesGiveCosts) {
   const Result<Catalog> catalog = Catalog::parse(
       R"({"models":[{"id":"a","price":{"input":2,"output":10,"cached_input":0.5}},{"id":"b","price":{"input":2,"output":10}},
@@ -62,8 +75,8 @@ TEST(Catalog, TheLongestBeginningWins) {
 TEST(Catalog, SaysWhichEntryIsWrong) {
   for (const std::string_view text :
        {R"(nothing)", R"({})", R"({"models":[{}]})", R"({"models":[{"id":"a","prompt":"short"}]})",
-        R"({"models":[{"id":"a","context_tokens":-1}]})", R"({"models":[{"id":"a","price":2}]})",
-        R"({"models":[{"id":"a","price":{"input":-1}}]})",
+        R"({"models":[{"id":"a","tools":"xml"}]})", R"({"models":[{"id":"a","context_tokens":-1}]})",
+        R"({"models":[{"id":"a","price":2}]})", R"({"models":[{"id":"a","price":{"input":-1}}]})",
         R"({"models":[{"id":"a","price":{"output":"x"}}]})", R"({"models":[{"id":"a","files":[1]}]})"}) {
     const Result<Catalog> catalog = Catalog::parse(text);
     ASSERT_FALSE(catalog) << text;
