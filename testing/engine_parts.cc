@@ -36,8 +36,9 @@ void EngineParts::start(agent::EngineSettings engine_settings) {
        .uploads = uploads,
        .vault = vault,
        .choose_model = [this](const agent::AgentSpec& spec) -> Result<agent::ModelChoice> {
-         return agent::ModelChoice{&model_, spec.model.empty() ? "fake" : spec.model, context_tokens,
-                                   sees_images, prompt};
+         return agent::ModelChoice{&model_,        spec.model.empty() ? "fake" : spec.model,
+                                   context_tokens, sees_images,
+                                   prompt,         spec.tool_calling.value_or(tool_calling)};
        },
        .agents = agents,
        .settings = engine_settings,

@@ -90,9 +90,10 @@ class EngineParts {
   FixedKnowledge knowledge;
   KeptUploads uploads;
   OpenVault vault;
-  bool sees_images = false;                           // the model
-  llm::PromptStyle prompt = llm::PromptStyle::kFull;  // the model's
-  std::int64_t context_tokens = kContextTokens;       // the model's
+  bool sees_images = false;                                   // the model
+  llm::PromptStyle prompt = llm::PromptStyle::kFull;          // the model's
+  llm::ToolCalling tool_calling = llm::ToolCalling::kNative;  // the model's
+  std::int64_t context_tokens = kContextTokens;               // the model's
   store::BlobStore* blobs = nullptr;          // instead of the database's own, from the next start() on
   store::TurnLogStore* log = nullptr;         // instead of the database's own, from the next start() on
   store::SettingsStore* settings = nullptr;   // as well

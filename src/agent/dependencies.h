@@ -43,7 +43,8 @@ struct AgentSpec {
   std::string model;          // "" = the configured default
   std::optional<std::int64_t> max_tokens;
   std::optional<double> temperature;
-  std::vector<std::string> tools = {"*"};  // patterns of tool names
+  std::vector<std::string> tools = {"*"};             // patterns of tool names
+  std::optional<llm::ToolCalling> tool_calling = {};  // nothing: as its model can
 };
 
 // The model an agent's turn uses.
@@ -53,6 +54,7 @@ struct ModelChoice {
   std::int64_t context_tokens = 0;  // 0 = unknown: no compaction
   bool sees_images = false;
   llm::PromptStyle prompt = llm::PromptStyle::kFull;
+  llm::ToolCalling tools = llm::ToolCalling::kNative;
 };
 
 // What the agents know about their user: filled by memory/.

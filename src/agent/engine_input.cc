@@ -271,6 +271,7 @@ Task<Result<Accepted>> EngineImpl::start_turn(ThreadPtr thread, Inbound inbound,
   started.tool_choice_name = inbound.tool_choice_name;
   started.at = now;
   started.sees_images = model->sees_images;
+  started.tool_calling = model->tools;
   // What is remembered is for those who may read it: the model would tell.
   std::vector<std::string> remembered;
   if (op::allows(inbound.permissions, kReadMemory))
@@ -280,8 +281,8 @@ Task<Result<Accepted>> EngineImpl::start_turn(ThreadPtr thread, Inbound inbound,
   PromptSources::Sections identity = co_await d_.knowledge.identity(scope);
   // In one step with the list of tools: whose a name is may change while this waits.
   started.client_tools = prompts_.run_by_client(scope, inbound.client_tools);
-  Result<turn::Sources> sources =
-      co_await prompts_.of(scope, *agent, std::move(identity), inbound.client_system, inbound.client_tools);
+  Result<turn::Sources> sources = co_await prompts_.of(
+      scope, *agent, std::move(identity), inbound.client_system, inbound.client_tools, model->tools);
   if (!sources) co_return fail(sources.error());
   if (Result<> ok = check_choice(inbound, sources->tools->specs); !ok) co_return fail(ok.error());
   if (!inbound.client_system.empty()) {
@@ -292,7 +293,8 @@ Task<Result<Accepted>> EngineImpl::start_turn(ThreadPtr thread, Inbound inbound,
   started.system_hash = sources->system_hash;
   started.tools_hash = sources->tools->hash;
   // A minimal model reads the conversation only: the rest takes none of its context.
-  started.prompt_tokens = model->prompt == llm::PromptStyle::kMinimal ? 0 : turn::prompt_tokens(*sources);
+  started.prompt_tokens =
+      model->prompt == llm::PromptStyle::kMinimal ? 0 : turn::prompt_tokens(*sources, model->tools);
   Result<std::vector<Attached>> kept = co_await saved(scope, std::move(prelude.attached));
   if (!kept) co_return fail(kept.error());
   for (Attached& each : *kept) started.attachments.push_back(std::move(each.file));

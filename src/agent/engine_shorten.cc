@@ -1,5 +1,6 @@
 #include <set>
 
+#include "agent/answer_reader.h"
 #include "agent/engine_impl.h"
 #include "agent/turn/notes.h"
 #include "base/utf8.h"
@@ -185,10 +186,11 @@ Task<Result<std::string>> EngineImpl::summarize(ThreadPtr thread, KeyedMessage m
   if (stop.stop_requested()) co_return std::string(kSummaryStopped);
   if (!answer) co_return fail(answer.error());
 
+  const llm::Answer read = read_answer(*answer, {}).answer;
   turn::CompactionPlan plan{.drop_below = drop_below,
                             .tokens_before = state.start.prompt_tokens + state.conversation.tokens(),
                             .tokens_after = 0,
-                            .summary = utf8::sanitize(utf8::prefix(answer->text, kMaxSummaryBytes))};
+                            .summary = utf8::sanitize(utf8::prefix(read.text, kMaxSummaryBytes))};
   if (plan.summary.empty()) co_return fail(Code::kUpstream, "the model gave an empty summary; try again");
   turn::Conversation shorter = state.conversation;
   shorter.apply(plan);

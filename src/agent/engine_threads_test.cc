@@ -287,7 +287,7 @@ TEST_F(ThreadsTest, TheFirstWordsDoNotWaitForALazyCommit) {
   const std::string thread = new_thread();
   auto events = run(engine().subscribe(kScope, thread, ""));
   ASSERT_TRUE(events);
-  provider_.add({llm::Answer{.text = "abc"}, {"a", "b", "c"}, true});
+  provider_.add({llm::Answer{.text = "xyz"}, {"x", "y", "z"}, true});
   const SteadyTime start = loop_.clock().steady();
   const auto accepted = send("go", thread);
   std::vector<std::string> seen;

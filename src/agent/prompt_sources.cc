@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "agent/dialects/prompted.h"
 #include "agent/prompt.h"
 #include "base/limits.h"
 #include "crypto/hash.h"
@@ -45,12 +46,33 @@ Task<Result<>> PromptSources::put(Scope scope, std::string hash, std::string con
   co_return stored;
 }
 
+void PromptSources::add_instructions(turn::Sources& sources) {
+  if (sources.tools->specs.empty()) return;
+  if (instructions_.size() >= kMaxKnownPrompts && !instructions_.contains(sources.tools->hash))
+    instructions_.clear();
+  std::string& text = instructions_[sources.tools->hash];
+  if (text.empty()) text = dialects::tool_instructions(sources.tools->specs);
+  sources.system += "\n\n---\n\n" + text;
+}
+
+dialects::ToolSet PromptSources::tool_set(const turn::ToolList& tools) {
+  const auto known = tool_sets_.find(tools.hash);
+  if (known != tool_sets_.end()) return known->second;
+  std::vector<dialects::Tool> all;
+  for (const llm::ToolSpec& each : tools.specs)
+    all.push_back({.name = each.name, .parameters = each.parameters});
+  if (tool_sets_.size() >= kMaxKnownPrompts) tool_sets_.clear();
+  return tool_sets_.emplace(tools.hash, dialects::ToolSet(std::move(all))).first->second;
+}
+
 Task<Result<turn::Sources>> PromptSources::of(Scope scope, AgentSpec agent, Sections identity,
                                               std::string client_system,
-                                              std::vector<llm::ToolSpec> client_tools) {
+                                              std::vector<llm::ToolSpec> client_tools,
+                                              llm::ToolCalling calling) {
   turn::Sources sources{.system = system_prompt(agent, identity, client_system),
                         .system_hash = {},
                         .tools = tools_of(scope, agent, std::move(client_tools))};
+  if (calling == llm::ToolCalling::kPrompted) add_instructions(sources);
   if (system_hashes_.size() >= kMaxKnownPrompts && !system_hashes_.contains(sources.system))
     system_hashes_.clear();
   std::string& hash = system_hashes_[sources.system];

@@ -29,7 +29,8 @@ class PromptSourcesTest : public EngineTest {
  protected:
   Result<turn::Sources> of(PromptSources& prompts, const Scope& scope,
                            std::vector<llm::ToolSpec> client_tools = {}) {
-    return run(prompts.of(scope, {.name = "default"}, {{"Identity", "a crab"}}, "", std::move(client_tools)));
+    return run(prompts.of(scope, {.name = "default"}, {{"Identity", "a crab"}}, "", std::move(client_tools),
+                          llm::ToolCalling::kNative));
   }
   llm::ToolSpec client_tool(std::string name) {
     return {std::move(name), "of the client", json::Value::object({{"type", "object"}})};

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "agent/answer_reader.h"
 #include "agent/engine_impl.h"
 #include "agent/turn/notes.h"
 #include "agent/turn/records.h"
@@ -104,8 +105,10 @@ Task<> EngineImpl::call_model(ThreadPtr thread, std::string turn) {
   hub_.begin_call(scope, thread->row.id, turn, repeated ? Hub::Attempt::kRepeated : Hub::Attempt::kFirst);
   const bool withheld =
       d_.hooks.any(hooks::Point::kTransformResponse) || d_.hooks.any(hooks::Point::kBeforeOutbound);
-  const llm::DeltaSink sink = [this, scope, thread, turn, withheld](const llm::Delta& delta) {
-    if (!withheld && current(*thread, turn)) hub_.delta(scope, thread->row.id, delta.text);
+  const auto reader = std::make_shared<AnswerReader>(prompts_.tool_set(*thread->sources.tools));
+  const llm::DeltaSink sink = [this, scope, thread, turn, withheld, reader](const llm::Delta& delta) {
+    const llm::Delta shown = reader->feed(delta);
+    if (!withheld && current(*thread, turn)) hub_.delta(scope, thread->row.id, shown.text);
   };
   Result<llm::Request> complete = co_await with_images(scope, std::move(request));
   Result<llm::Answer> answer = complete
@@ -117,12 +120,14 @@ Task<> EngineImpl::call_model(ThreadPtr thread, std::string turn) {
     co_return;
   }
   if (answer) {
+    AnswerReader::Result read = reader->finish(std::move(*answer));
+    if (!withheld) hub_.delta(scope, thread->row.id, read.rest.text);
     // What the client is given to run must be known after a crash, when its results come.
     const std::set<std::string>& theirs = thread->state.start.client_tools;
     const bool for_client =
-        std::any_of(answer->tool_calls.begin(), answer->tool_calls.end(),
+        std::any_of(read.answer.tool_calls.begin(), read.answer.tool_calls.end(),
                     [&theirs](const llm::ToolCall& call) { return theirs.contains(call.name); });
-    const Durable logged = append(thread, turn::ModelAnswered{std::move(*answer)},
+    const Durable logged = append(thread, turn::ModelAnswered{std::move(read.answer), read.refused},
                                   for_client ? Durability::kBarrier : Durability::kLazy);
     if (for_client) (void)co_await logged;  // an append that failed ends the turn by current()
     co_return;

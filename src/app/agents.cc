@@ -26,6 +26,7 @@ std::string prompt_of(const config::AgentFile& file) {
 
 agent::AgentSpec default_agent(const config::Settings& settings) {
   agent::AgentSpec spec{.name = std::string(agent::kDefaultAgent)};
+  spec.tool_calling = llm::tool_calling_from_name(settings.agent.tool_dispatcher);
   const std::string& name = settings.agent.name;
   if (!name.empty() && name != kBuiltInName && name != agent::kDefaultAgent) {
     spec.system_prompt = fmt::format("Your user calls you {}.", name);
@@ -47,7 +48,10 @@ Result<std::vector<agent::AgentSpec>> load_agent_specs(const std::string& folder
                      .model = file.model,
                      .max_tokens = file.max_tokens,
                      .temperature = file.temperature,
-                     .tools = file.tools});
+                     .tools = file.tools,
+                     .tool_calling = llm::tool_calling_from_name(file.tool_dispatcher.empty()
+                                                                     ? settings.agent.tool_dispatcher
+                                                                     : file.tool_dispatcher)});
   }
   const bool replaced = std::any_of(specs.begin(), specs.end(),
                                     [](const auto& spec) { return spec.name == agent::kDefaultAgent; });

@@ -98,5 +98,23 @@ TEST(Agents, WhatAFileLeavesOpenComesFromTheSettings) {
   EXPECT_EQ(specs->at(1).temperature, 0.9);
 }
 
+TEST(Agents, AFileThatSaysHowToolsAreCalledWins) {
+  testing::TestDir dir;
+  for (const std::string& name : {"auto", "native", "silent"}) {
+    std::filesystem::create_directories(dir.path() + "/" + name);
+    std::ofstream file(dir.path() + "/" + name + "/agent.toml");
+    file << "[agent]\nname = \"" << name << "\"\n";
+    if (name != "silent") file << "[agent.model]\ntool_dispatcher = \"" << name << "\"\n";
+  }
+  config::Settings settings;
+  settings.agent.tool_dispatcher = "prompted";
+  const auto specs = load_agent_specs(dir.path(), settings);
+  ASSERT_TRUE(specs) << specs.error().text();
+  EXPECT_EQ(specs->at(0).tool_calling, std::nullopt) << "the model's own way";
+  EXPECT_EQ(specs->at(1).tool_calling, llm::ToolCalling::kNative);
+  EXPECT_EQ(specs->at(2).tool_calling, llm::ToolCalling::kPrompted);
+  EXPECT_EQ(specs->at(3).tool_calling, llm::ToolCalling::kPrompted) << "the default agent";
+}
+
 }  // namespace
 }  // namespace chela::app

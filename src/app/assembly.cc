@@ -150,7 +150,8 @@ Result<> Assembly::make_engine() {
                               .model = model,
                               .context_tokens = known > 0 ? known : settings().agent.context_tokens,
                               .sees_images = info.sees_images,
-                              .prompt = info.prompt};
+                              .prompt = info.prompt,
+                              .tools = agent.tool_calling.value_or(info.tools)};
   };
   engine_ = agent::make_engine({.loop = loop_,
                                 .ids = ids_,

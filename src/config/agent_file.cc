@@ -107,10 +107,16 @@ Result<AgentFile> parse_agent_file(std::string_view text, std::string_view path)
                   read(model, "model", file.model, path, error) &&
                   read(model, "max_tokens", file.max_tokens, path, error) &&
                   read(model, "temperature", file.temperature, path, error) &&
+                  read(model, "tool_dispatcher", file.tool_dispatcher, path, error) &&
                   read(section(root, "agent.capabilities"), "tools", file.tools, path, error) &&
                   read(persona, "communication_style", file.communication_style, path, error) &&
                   read(persona, "critical_rules", file.critical_rules, path, error);
   if (!ok) return fail(Code::kInvalidArgument, "{}", error);
+  if (const std::string& way = file.tool_dispatcher;
+      !way.empty() && way != "auto" && way != "native" && way != "prompted") {
+    return fail(Code::kInvalidArgument, "{}:{}: 'tool_dispatcher' is '{}'; use auto, native or prompted",
+                path, model.get("tool_dispatcher")->source().begin.line, way);
+  }
   if (file.name.empty()) return fail(Code::kInvalidArgument, "{}: [agent] name is missing", path);
   return file;
 }

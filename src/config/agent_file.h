@@ -10,7 +10,7 @@
 
 namespace chela::config {
 
-// What an agent.toml says: [agent] name, description, system_prompt; [agent.model] model, max_tokens, temperature;
+// What an agent.toml says: [agent] name, description, system_prompt; [agent.model] model, max_tokens, temperature, tool_dispatcher;
 // [agent.capabilities] tools; [agent.resources] system_prompt; [persona] with communication_style and critical_rules. Other keys, which
 // foreign files have, are ignored.
 struct AgentFile {
@@ -20,6 +20,7 @@ struct AgentFile {
   std::string model;  // "" = the default
   std::optional<std::int64_t> max_tokens;
   std::optional<double> temperature;
+  std::string tool_dispatcher;  // auto, native or prompted; "" = as it is configured
   std::vector<std::string> tools = {"*"};
   std::string communication_style;
   std::vector<std::string> critical_rules;

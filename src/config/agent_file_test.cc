@@ -20,6 +20,7 @@ provider = "anthropic"
 model = "m-1"
 max_tokens = 4096
 temperature = 0.5
+tool_dispatcher = "prompted"
 [agent.capabilities]
 tools = ["read_file", "memory_*"]
 network_hosts = ["*"]
@@ -40,6 +41,7 @@ TEST(AgentFile, ReadsWhatTheEngineUses) {
   EXPECT_EQ(file->model, "m-1");
   EXPECT_EQ(file->max_tokens, 4096);
   EXPECT_EQ(file->temperature, 0.5);
+  EXPECT_EQ(file->tool_dispatcher, "prompted");
   EXPECT_EQ(file->tools, (std::vector<std::string>{"read_file", "memory_*"}));
   EXPECT_EQ(file->critical_rules, std::vector<std::string>{"test first"});
 }
@@ -48,6 +50,11 @@ TEST(AgentFile, ErrorsNameFileLineAndKey) {
   const auto wrong_type = parse_agent_file("[agent]\nname = 1\n", "a/agent.toml");
   ASSERT_FALSE(wrong_type);
   EXPECT_EQ(wrong_type.error().message, "a/agent.toml:2: 'name' has the wrong type");
+  const auto wrong_choice =
+      parse_agent_file("[agent]\nname='a'\n[agent.model]\ntool_dispatcher='xml'\n", "a/agent.toml");
+  ASSERT_FALSE(wrong_choice);
+  EXPECT_EQ(wrong_choice.error().message,
+            "a/agent.toml:4: 'tool_dispatcher' is 'xml'; use auto, native or prompted");
   EXPECT_FALSE(parse_agent_file("[agent\n", "x"));
   EXPECT_FALSE(parse_agent_file("[agent]\ndescription = 'no name'\n", "x"));
   EXPECT_FALSE(parse_agent_file("[agent]\nname='a'\n[agent.capabilities]\ntools=[1]\n", "x"));

@@ -55,6 +55,14 @@ const std::vector<Key>& table() {
                1,
                1000}),
       {"agent.name", Type::kString, "default", "the agent that answers when none is named", {"AGENT_NAME"}},
+      {"agent.tool_dispatcher",
+       Type::kChoice,
+       "auto",
+       "how models are offered tools: by their protocol (native), in the prompt (prompted), or as the "
+       "catalog says "
+       "(auto)",
+       {},
+       {"auto", "native", "prompted"}},
       {"bus.call_timeout",
        Type::kDuration,
        "1h",

@@ -132,7 +132,8 @@ Result<Settings> build_settings(const Lookup& value) {
              .max_tool_iterations = static_cast<int>(int_value(value("agent.max_tool_iterations").text)),
              .auto_approve_tools = bool_value(value("agent.auto_approve_tools").text),
              .busy = value("agent.busy").text == "queue" ? WhenBusy::kQueue : WhenBusy::kSteer,
-             .context_tokens = int_value(value("agent.context_tokens").text)};
+             .context_tokens = int_value(value("agent.context_tokens").text),
+             .tool_dispatcher = value("agent.tool_dispatcher").text};
   const auto bytes = [&](std::string_view name) {
     return static_cast<size_t>(bytes_value(value(name).text));
   };

@@ -57,6 +57,7 @@ struct AgentSettings {
   bool auto_approve_tools = false;
   WhenBusy busy = WhenBusy::kSteer;
   std::int64_t context_tokens = 0;  // the model's window; compaction keeps below it
+  std::string tool_dispatcher;      // auto, native or prompted
 };
 
 struct LimitSettings {

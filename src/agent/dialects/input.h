@@ -49,6 +49,9 @@ class Input {
 
   // The view is as large as it gets, and there is more.
   bool full() const { return data_.size() - start_ > kMaxCallBytes; }
+  // Whether the end of the bytes decided a wait since the last look_ahead().
+  bool ran_out() const { return ran_out_; }
+  void look_ahead() { ran_out_ = false; }
   // Forgets what is there and all that comes.
   void drown() {
     drowned_ = true;
@@ -72,8 +75,11 @@ class Input {
   }
 
  private:
-  bool decided(Wait& wait) const {
-    return wait.decide(view(), More::kMayCome) || ((ended_ || full()) && wait.decide(view(), More::kNone));
+  bool decided(Wait& wait) {
+    if (wait.decide(view(), More::kMayCome)) return true;
+    if (!ended_ && !full()) return false;
+    if (!full()) ran_out_ = true;
+    return wait.decide(view(), More::kNone);
   }
   void drive() {
     while (wait_ != nullptr && decided(*wait_)) {
@@ -86,6 +92,7 @@ class Input {
   size_t start_ = 0;
   bool ended_ = false;
   bool drowned_ = false;
+  bool ran_out_ = false;
   Wait* wait_ = nullptr;  // lives in the frame of the coroutine
   std::coroutine_handle<> waiting_;
 };

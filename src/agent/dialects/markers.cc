@@ -95,6 +95,9 @@ static_assert(std::all_of(kMarks.begin(), kMarks.begin() + kOpeners,
                           [](const Mark& each) { return each.shape == Shape::kAny; }) &&
               kMarks[kOpeners].shape != Shape::kAny);
 
+// Of a mark that was cut, to be taken for one.
+constexpr size_t kMinMarkBytes = 4;
+
 // No element that is looked for is longer.
 constexpr size_t kMaxElement = 32;
 
@@ -138,7 +141,9 @@ bool MarkAt::decide(std::string_view view, More more) {
       size_ = each.text.size();
       return true;
     }
-    if (more == More::kMayCome && each.text.starts_with(view)) return false;
+    if (!each.text.starts_with(view)) continue;
+    if (more == More::kMayCome) return false;
+    begins_call_ = view.size() >= kMinMarkBytes;
   }
   return view.front() != '<' || decide_tag(view, more);
 }
@@ -152,11 +157,17 @@ bool MarkAt::decide_tag(std::string_view view, More more) {
   while (at < view.size() && at < kMaxElement && is_element_char(view[at])) ++at;
   if (at == view.size() && at < kMaxElement && more == More::kMayCome) return false;
   const std::string_view element = view.substr(start, at - start);
+  const auto begins = [name = local(element)](std::string_view call) { return call.starts_with(name); };
+  if (at == view.size() && local(element).size() >= kMinMarkBytes)
+    begins_call_ = begins_call_ || begins("invoke") || begins("function_call");
   if (!is_thinking(element) && (piped || (!strings::iequals(element, "final") && !names_calls(element))))
     return true;
   TagEnd end(0);
   if (!end.decide(view, more)) return false;
-  if (end.found() != Found::kYes) return true;
+  if (end.found() != Found::kYes) {
+    begins_call_ = begins_call_ || (end.found() == Found::kOut && names_calls(element));
+    return true;
+  }
   std::string text(view.substr(0, end.at()));
   if (piped) {
     text.erase(1, 1);

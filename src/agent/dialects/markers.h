@@ -65,12 +65,15 @@ class MarkAt final : public Wait {
     return mark_;
   }  // its text points into the table, or is empty for a tag
   size_t size() const { return size_; }
+  // There is none, but the bytes end inside what may become one, or the tag of a call.
+  bool begins_call() const { return begins_call_; }
 
  private:
   bool decide_tag(std::string_view view, More more);
 
   std::optional<Mark> mark_;
   size_t size_ = 0;
+  bool begins_call_ = false;
 };
 
 }  // namespace chela::agent::dialects

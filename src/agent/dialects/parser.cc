@@ -6,7 +6,8 @@
 
 namespace chela::agent::dialects {
 
-Parser::Parser(ToolSet tools) : tools_(std::move(tools)), reader_(tools_, in_, out_), script_(reader_.run()) {
+Parser::Parser(ToolSet tools, Final final)
+    : tools_(std::move(tools)), out_(final), reader_(tools_, in_, out_), script_(reader_.run()) {
   script_.start();
 }
 
@@ -22,7 +23,11 @@ Parser::Result Parser::finish(Ending ending) {
   reader_.ends_as(ending);
   in_.end();
   std::string rest = out_.take();
-  return {.rest = std::move(rest), .text = std::move(out_.all()), .calls = std::move(reader_.calls())};
+  const Refused refused = reader_.refused();
+  return {.rest = std::move(rest),
+          .text = std::move(out_.all()),
+          .calls = std::move(reader_.calls()),
+          .refused = refused};
 }
 
 Parser::Result parse(std::string_view text, ToolSet tools) {

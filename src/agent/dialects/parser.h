@@ -14,18 +14,21 @@ namespace chela::agent::dialects {
 // Time is linear; what is held is at most kMaxCallBytes and the text itself. Lives on one thread.
 class Parser {
  public:
-  explicit Parser(ToolSet tools);
+  explicit Parser(ToolSet tools, Final final = Final::kReplaces);
   ~Parser();
   Parser(const Parser&) = delete;
   Parser& operator=(const Parser&) = delete;
 
   // The text that can be shown now.
   std::string feed(std::string_view piece);
+  // What the model thought since the last call; never cut inside a character of the pieces.
+  std::string thoughts() { return out_.take_thoughts(); }
 
   struct Result {
     std::string rest;              // the text that feed() had not given yet
-    std::string text;              // all of the text; with <final>, only what is inside
+    std::string text;              // all of the text; with a <final> that replaces, only what is inside
     std::vector<Call> calls = {};  // in the order in which they were written
+    Refused refused = Refused::kNothing;  // what was meant as a call and is none
   };
   // The text has ended. The last call.
   Result finish(Ending ending);

@@ -5,6 +5,7 @@
 #include "agent/dialects/inspect.h"
 #include "agent/dialects/limits.h"
 #include "agent/dialects/python_calls.h"
+#include "agent/dialects/test_formats.h"
 #include "agent/dialects/test_tools.h"
 #include "base/limits.h"
 
@@ -21,63 +22,8 @@ std::string calls_of(std::string_view text) { return shown(read(text).calls); }
 
 constexpr std::string_view kShell = R"([{"arguments":{"command":"ls"},"name":"shell"}])";
 
-struct Format {
-  std::string_view name;
-  std::string_view text;
-};
-
-// Each is the call of the tool shell with the command ls.
-constexpr Format kFormats[] = {
-    {"triangles", "\u25C1\n{\"name\": \"shell\", \"arguments\": {\"command\": \"ls\"}}\n\u25B7"},
-    {"OpenAI body",
-     R"({"choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"type":"function","function":{"name":"shell","arguments":"{\"command\":\"ls\"}"}}]}}]})"},
-    {"Hermes", "<tool_call>\n{\"name\": \"shell\", \"arguments\": {\"command\": \"ls\"}}\n</tool_call>"},
-    {"tools", R"(<tools>{"name": "shell", "arguments": {"command": "ls"}}</tools>)"},
-    {"tool_calls",
-     R"(<tool_calls>[{"type": "function", "function": {"name": "shell", "arguments": {"command": "ls"}}}]</tool_calls>)"},
-    {"function_calls",
-     "<function_calls>\n<invoke name=\"shell\">\n<parameter "
-     "name=\"command\">ls</parameter>\n</invoke>\n</function_calls>"},
-    {"function_calls with a name space",
-     "<antml:function_calls>\n<antml:invoke name=\"shell\">\n<antml:parameter "
-     "name=\"command\">ls</antml:parameter>\n</antml:invoke>\n</antml:function_calls>"},
-    {"Qwen3-Coder",
-     "<tool_call>\n<function=shell>\n<parameter=command>\nls\n</parameter>\n</function>\n</tool_call>"},
-    {"Qwen3-Coder without wrapper", "<function=shell>\n<parameter=command>\nls\n</parameter>\n</function>"},
-    {"Grok",
-     R"(<xai:function_call name="shell"><xai:parameter name="command">ls</xai:parameter></xai:function_call>)"},
-    {"GLM 4.5", "<tool_call>shell\n<arg_key>command</arg_key>\n<arg_value>ls</arg_value>\n</tool_call>"},
-    {"Llama 3", R"(<|python_tag|>{"name": "shell", "parameters": {"command": "ls"}}<|eom_id|>)"},
-    {"Llama 3 without tag", R"({"name": "shell", "parameters": {"command": "ls"}}<|eot_id|>)"},
-    {"Llama's own tools", R"(<|python_tag|>shell.call(command="ls"))"},
-    {"Llama 4", R"([shell(command="ls")])"},
-    {"Llama 4 with marks", R"(<|python_start|>[shell(command="ls")]<|python_end|>)"},
-    {"Mistral list", R"([TOOL_CALLS] [{"name": "shell", "arguments": {"command": "ls"}}])"},
-    {"Mistral name", R"([TOOL_CALLS]shell{"command": "ls"})"},
-    {"Mistral arguments", R"([TOOL_CALLS]shell[ARGS]{"command": "ls"})"},
-    {"DeepSeek V3",
-     "<\uFF5Ctool\u2581calls\u2581begin\uFF5C><\uFF5Ctool\u2581call\u2581begin\uFF5C>function<"
-     "\uFF5Ctool\u2581sep\uFF5C>shell\n```json\n{\"command\": "
-     "\"ls\"}\n```<\uFF5Ctool\u2581call\u2581end\uFF5C><\uFF5Ctool\u2581calls\u2581end\uFF5C>"},
-    {"DeepSeek V3.1",
-     "<\uFF5Ctool\u2581calls\u2581begin\uFF5C><\uFF5Ctool\u2581call\u2581begin\uFF5C>shell<"
-     "\uFF5Ctool\u2581sep\uFF5C>{\"command\": "
-     "\"ls\"}<\uFF5Ctool\u2581call\u2581end\uFF5C><\uFF5Ctool\u2581calls\u2581end\uFF5C>"},
-    {"Cohere",
-     "Action: ```json\n[\n  {\"tool_name\": \"shell\", \"parameters\": {\"command\": \"ls\"}}\n]\n```"},
-    {"Granite", R"(<|tool_call|>[{"name": "shell", "arguments": {"command": "ls"}}])"},
-    {"Phi-4", R"(<|tool_call|>[{"name": "shell", "arguments": {"command": "ls"}}]<|/tool_call|>)"},
-    {"Phi-4 functools", R"(functools[{"name": "shell", "arguments": {"command": "ls"}}])"},
-    {"fence", "```tool_call\n{\"name\": \"shell\", \"arguments\": {\"command\": \"ls\"}}\n```"},
-    {"named fence", "```tool shell\n{\"command\": \"ls\"}\n```"},
-    {"FunctionCall", "<FunctionCall>\nshell\n<code>command>ls</code>\n</FunctionCall>"},
-    {"Perl", "[TOOL_CALL]{tool => \"shell\", args => {--command \"ls\"}}[/TOOL_CALL]"},
-    {"GLM line", "shell/command>ls"},
-    {"elements", "<tool_call><shell><command>ls</command></shell></tool_call>"},
-};
-
 TEST(Formats, AllAreRead) {
-  for (const Format& each : kFormats) {
+  for (const WrittenCall& each : kWrittenCalls) {
     const Parser::Result result = read(each.text);
     EXPECT_EQ(shown(result.calls), kShell) << each.name;
     EXPECT_EQ(result.text, "") << each.name;
@@ -85,7 +31,7 @@ TEST(Formats, AllAreRead) {
 }
 
 TEST(Formats, WithTextAndThoughtsInFront) {
-  for (const Format& each : kFormats) {
+  for (const WrittenCall& each : kWrittenCalls) {
     if (each.text.starts_with('{') || each.text.starts_with("[shell")) continue;  // these are whole answers
     const Parser::Result result =
         read(fmt::format("<think>shell/command>rm x</think>\nLet me look.\n{}", each.text));
@@ -96,7 +42,7 @@ TEST(Formats, WithTextAndThoughtsInFront) {
 
 // Cut anywhere, a call is the whole one or none.
 TEST(Formats, ACutCallIsNone) {
-  for (const Format& each : kFormats) {
+  for (const WrittenCall& each : kWrittenCalls) {
     for (size_t size = 0; size < each.text.size(); ++size) {
       const Parser::Result result = read(each.text.substr(0, size), Ending::kCut);
       if (!result.calls.empty()) EXPECT_EQ(shown(result.calls), kShell) << each.name << " cut at " << size;
@@ -105,7 +51,7 @@ TEST(Formats, ACutCallIsNone) {
 }
 
 TEST(Formats, QuotedTheyAreText) {
-  for (const Format& each : kFormats) {
+  for (const WrittenCall& each : kWrittenCalls) {
     for (const std::string& text :
          {fmt::format("It writes:\n~~~~text\n{}\n~~~~\nand so on.", each.text),
           fmt::format("It writes ````{}```` then.", each.text), fmt::format("`````\n{}\n`````", each.text)}) {
@@ -116,8 +62,50 @@ TEST(Formats, QuotedTheyAreText) {
   }
 }
 
+// What a limit cut is shown to nobody, unless it may still be something else.
+TEST(Formats, ACutCallIsNoText) {
+  for (const WrittenCall& each : kWrittenCalls) {
+    for (size_t size = 12; size < each.text.size(); ++size) {
+      const Parser::Result result = read(fmt::format("Well:\n{}", each.text.substr(0, size)), Ending::kCut);
+      if (each.text.starts_with('{') || each.text.starts_with("[shell")) continue;  // text behind other text
+      // Up to three bytes may be anything's.
+      EXPECT_TRUE(result.text == "Well:" || result.text.size() <= std::string_view("Well:\n<ab").size())
+          << each.name << " cut at " << size << ": " << result.text;
+    }
+  }
+  for (const std::string_view body :
+       {R"({"name": "shell", "arguments": {"comm)", R"({"tool_calls": [{"id": "x)", R"([shell(command="l)"}) {
+    EXPECT_EQ(read(body, Ending::kCut).text, "") << body;
+    EXPECT_EQ(read(body, Ending::kCut).refused, Refused::kCut) << body;
+  }
+  for (const std::string_view body :
+       {R"({"name": "Alice", "ag)", "[1, 2", "[a for a in (", R"(See <a href="x)"}) {
+    EXPECT_EQ(read(body, Ending::kCut).text, body);
+    EXPECT_EQ(read(body, Ending::kCut).refused, Refused::kNothing) << body;
+  }
+}
+
+TEST(Formats, WhatWasMeantAsACallSaysSo) {
+  for (const std::string_view text :
+       {"<tool_call>{\"name\":\"nobody\"}</tool_call>", "<tool_call>not json at all</tool_call>tail",
+        "\u25C1\n{\"name\": \"nobody\", \"arguments\": {}}\n\u25B7",
+        "<tool_call>{\"name\":\"a\" oops}</tool_call>"})
+    EXPECT_EQ(read(text).refused, Refused::kUnreadable) << text;
+  for (const std::string_view text :
+       {"plain", "The mark <tool_call> is text.", "`<tool_call>x</tool_call>`", "<think>x</think>y",
+        "<tools>[{\"name\":\"a\",\"parameters\":{\"type\":\"object\",\"properties\":{}}}]</tools>",
+        "<tool_call>x</tool_call><tool_call>{\"name\":\"a\"}</tool_call>"})
+    EXPECT_EQ(read(text).refused, Refused::kNothing) << text;
+}
+
+TEST(Formats, TheLastTriangleMayBeMissing) {
+  EXPECT_EQ(calls_of("\u25C1\n{\"name\": \"shell\", \"arguments\": {\"command\": \"ls\"}}\n"), kShell);
+  EXPECT_EQ(calls_of("\u25C1\n{\"name\": \"shell\", \"arguments\": {\"command\": \"ls\"}}\nso"), "[]");
+  EXPECT_EQ(read("\u25C1{\"name\": \"shell\", \"arguments\": {}}", Ending::kCut).calls.size(), 0u);
+}
+
 TEST(Formats, AnUnknownToolIsNone) {
-  for (const Format& each : kFormats) {
+  for (const WrittenCall& each : kWrittenCalls) {
     const std::string text = strings::replace_all(std::string(each.text), "shell", "shall");
     EXPECT_EQ(calls_of(text), "[]") << each.name;
   }
@@ -244,15 +232,18 @@ TEST(Declarations, AreNoCalls) {
 
 TEST(Text, ComesOutAsSoonAsItCannotBeACall) {
   Parser parser{ToolSet(test_tools())};
-  EXPECT_EQ(parser.feed("Hello wor"), "Hello wor");
+  EXPECT_EQ(parser.feed("H"), "H");  // no tool begins so
+  EXPECT_EQ(parser.feed("ello wor"), "ello wor");
   EXPECT_EQ(parser.feed("ld, 1 <"), "ld, 1");  // white space and the bracket wait
   EXPECT_EQ(parser.feed(" 2\n"), " < 2");
   EXPECT_EQ(parser.feed("<tool"), "");
   EXPECT_EQ(parser.feed("box> and <tool_ca"), "\n<toolbox> and");
   EXPECT_EQ(parser.feed("ll>{\"name\":\"shell\",\"argu"), "");
   EXPECT_EQ(parser.feed("ments\":{}}</tool_call> done"), "\ndone");
+  EXPECT_EQ(parser.feed("\nshel"), "");  // a name, perhaps
+  EXPECT_EQ(parser.feed("f"), "\nshelf");
   const Parser::Result result = parser.finish(Ending::kComplete);
-  EXPECT_EQ(result.text, "Hello world, 1 < 2\n<toolbox> and\ndone");
+  EXPECT_EQ(result.text, "Hello world, 1 < 2\n<toolbox> and\ndone\nshelf");
   EXPECT_EQ(result.calls.size(), 1u);
 }
 
@@ -273,6 +264,24 @@ TEST(Thoughts, AreNeverText) {
   EXPECT_EQ(read("<|think|>a<|/think|>b").text, "b");
   EXPECT_EQ(read("In `<think>` code and\n```\n<think>x</think>\n```").text,
             "In `<think>` code and\n```\n<think>x</think>\n```");
+}
+
+TEST(Thoughts, AreGivenApart) {
+  Parser parser{ToolSet()};
+  EXPECT_EQ(parser.feed("<think>one < tw"), "");
+  EXPECT_EQ(parser.thoughts(), "one < tw");
+  EXPECT_EQ(parser.feed("o</think>a<|think|>b<|/think|>"), "a");
+  EXPECT_EQ(parser.thoughts(), "ob");
+  EXPECT_EQ(parser.thoughts(), "");
+}
+
+TEST(Thoughts, TextThatWasShownStaysWhereFinalFollows) {
+  Parser parser(ToolSet(), Final::kFollows);
+  std::string shown = parser.feed("so <final>one</final> and");
+  shown += parser.feed(" <final>two");
+  const Parser::Result result = parser.finish(Ending::kComplete);
+  EXPECT_EQ(shown + result.rest, "so\none\ntwo");
+  EXPECT_EQ(result.text, "so\none\ntwo");
 }
 
 TEST(Thoughts, OnlyTheFinalAnswerCounts) {
@@ -353,7 +362,7 @@ TEST(Limits, CallsOfOneAnswer) {
 }
 
 TEST(Parsers, MayBeGivenUpAnywhere) {
-  for (const Format& each : kFormats) {
+  for (const WrittenCall& each : kWrittenCalls) {
     for (size_t size = 0; size < each.text.size(); ++size) {
       Parser parser{ToolSet(test_tools())};
       parser.feed(each.text.substr(0, size));

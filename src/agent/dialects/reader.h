@@ -8,6 +8,7 @@
 #include "agent/dialects/input.h"
 #include "agent/dialects/json_calls.h"
 #include "agent/dialects/markers.h"
+#include "agent/dialects/outcome.h"
 #include "agent/dialects/text_out.h"
 #include "agent/dialects/tool_set.h"
 #include "runtime/task.h"
@@ -29,6 +30,7 @@ class Reader {
   Script run();
   void ends_as(Ending ending) { ending_ = ending; }
   std::vector<Call>& calls() { return calls_; }
+  Refused refused() const { return calls_.empty() ? refused_ : Refused::kNothing; }
 
  private:
   // What became of a mark and the bytes behind it. Offsets and sizes count from the mark.
@@ -71,11 +73,15 @@ class Reader {
   void plain();
   void release(size_t size);
   bool finish(Block block, Family family);
+  // The text was cut, and its end decided what was looked at last.
+  bool was_cut() const { return ending_ == Ending::kCut && in_.ran_out(); }
+  void refuse_rest();
   bool may_open(Family family) const { return lock_ == Family::kNone || lock_ == family; }
 
   // reader_body.cc: whole answers, and lines
   Task<void> whole_body();
   Task<bool> ends_here(size_t from);
+  bool begins_calls(std::string_view body) const;
   Task<bool> line_call(size_t indent);
   Task<Block> line_value(size_t at, const Tool* tool, std::string written);
 
@@ -109,6 +115,7 @@ class Reader {
   TextOut& out_;
   Ending ending_ = Ending::kComplete;
   std::vector<Call> calls_;
+  Refused refused_ = Refused::kNothing;
   Family lock_ = Family::kNone;
   bool line_start_ = true;
   bool fresh_ = true;  // nothing but white space and thoughts so far

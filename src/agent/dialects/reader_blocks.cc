@@ -326,6 +326,12 @@ Task<Reader::Block> Reader::triangle_block(size_t at, size_t mark_size) {
   if (value.found() == Found::kOut && in_.full()) co_return Block{.kind = Block::Kind::kStop};
   NotSpace space(value.at());
   co_await in_.until(space);
+  if (value.found() == Found::kYes && space.at() >= in_.view().size() && ending_ == Ending::kComplete) {
+    // Nothing but the closing mark is missing.
+    Block last{.size = in_.view().size()};
+    add_json(in_.view().substr(body.at(), value.at() - body.at()), {.style = JsonStyle::kStrict}, last.calls);
+    if (!last.calls.empty() && !in_.full()) co_return last;
+  }
   Literal end(space.at(), kTriangles, value.found() == Found::kYes ? 1 : kMaxJunkBytes);
   co_await in_.until(end);
   if (end.found() != Found::kYes || end.text() != kTriangles[0])

@@ -22,6 +22,31 @@ constexpr std::array<std::string_view, 14> kKeys = {
     "content", "tool_calls", "role",    "name",  "function", "arguments", "parameters",
     "id",      "type",       "choices", "index", "object",   "call_id",   "tool_call_id"};
 
+// Words that begin a line with calls, beside the names of tools.
+constexpr std::array<std::string_view, 3> kLineWords = {"TOOL_CALL", "Action:", "functools"};
+
+// The word at the start of a line: the end of it, or that no word that calls begins so.
+class LineWord final : public Wait {
+ public:
+  LineWord(size_t from, const ToolSet& tools) : word_(from), from_(from), tools_(tools) {}
+  bool decide(std::string_view view, More more) override {
+    if (word_.decide(view, more)) return true;
+    const std::string_view word = view.substr(from_, word_.at() - from_);
+    may_call_ = tools_.begins_name(word) || std::ranges::any_of(kLineWords, [word](std::string_view each) {
+                  return each.starts_with(word);
+                });
+    return !may_call_;
+  }
+  size_t at() const { return word_.at(); }
+  bool may_call() const { return may_call_; }
+
+ private:
+  WordEnd word_;
+  size_t from_;
+  const ToolSet& tools_;
+  bool may_call_ = true;
+};
+
 bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
 
 }  // namespace
@@ -39,10 +64,28 @@ Task<bool> Reader::ends_here(size_t from) {
   }
 }
 
+// Whether an answer that was cut would have been calls: it names a known tool where they do.
+bool Reader::begins_calls(std::string_view body) const {
+  if (body.find("\"tool_calls\"") != std::string_view::npos) return true;
+  constexpr std::string_view kName = "\"name\"";
+  size_t at = body.find(kName);
+  if (at == std::string_view::npos) {
+    const size_t end = body.find('(');
+    return body.starts_with('[') && end != std::string_view::npos &&
+           tools_.find(strings::trim(body.substr(1, end - 1))) != nullptr;
+  }
+  at = body.find('"', at + kName.size());
+  if (at == std::string_view::npos) return false;
+  const size_t end = body.find('"', at + 1);
+  return end != std::string_view::npos &&
+         tools_.find(strings::trim(body.substr(at + 1, end - at - 1))) != nullptr;
+}
+
 // An answer that is one JSON value or one list in Python's notation. What is not, is text: nothing of it is consumed, except JSON
 // that turned out to hold no call, in which nothing else is looked for.
 Task<void> Reader::whole_body() {
   fresh_ = false;
+  in_.look_ahead();
   NotSpace first(1);
   co_await in_.until(first);
   if (first.at() >= in_.view().size()) co_return;
@@ -58,6 +101,7 @@ Task<void> Reader::whole_body() {
     if (word.at() == key_at || word.at() >= in_.view().size() || in_.view()[word.at()] != '(') co_return;
     BracketEnd bracket(0, BracketEnd::Quotes::kBoth);
     co_await in_.until(bracket);
+    if (bracket.found() == Found::kOut && was_cut() && begins_calls(in_.view())) co_return refuse_rest();
     if (bracket.found() != Found::kYes) co_return;
     end = bracket.at();
     if (co_await ends_here(end)) calls = python_calls(in_.view().substr(0, end), tools_);
@@ -77,6 +121,7 @@ Task<void> Reader::whole_body() {
       co_return;
     JsonEnd json(0);
     co_await in_.until(json);
+    if (json.found() == Found::kOut && was_cut() && begins_calls(in_.view())) co_return refuse_rest();
     if (json.found() != Found::kYes) co_return;
     end = json.at();
     if (co_await ends_here(end)) {
@@ -93,14 +138,16 @@ Task<void> Reader::whole_body() {
 
 // What a line may begin with: a word that says what follows. True when something was taken.
 Task<bool> Reader::line_call(size_t indent) {
-  WordEnd word_end(indent);
+  in_.look_ahead();
+  LineWord word_end(indent, tools_);
   co_await in_.until(word_end);
+  if (!word_end.may_call()) co_return false;
   const std::string word(in_.view().substr(indent, word_end.at() - indent));
   const size_t at = word_end.at();
   const char next = at < in_.view().size() ? in_.view()[at] : '\0';
   if (word == "TOOL_CALL" && may_open(Family::kPerl)) {
     Block block = co_await perl_block(at, at);
-    if (block.kind == Block::Kind::kText) co_return false;
+    if (block.kind == Block::Kind::kText && !was_cut()) co_return false;
     co_return finish(std::move(block), Family::kPerl);
   }
   if ((word == "Action:" && may_open(Family::kCohere)) ||

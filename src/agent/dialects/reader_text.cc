@@ -52,6 +52,13 @@ class Indent final : public Wait {
 
 constexpr std::array<std::string_view, 1> kNewline = {"\n"};
 
+// Whether nothing is left but the beginning of a mark.
+bool is_open_mark(std::string_view text) {
+  text = strings::trim(text);
+  return !text.empty() && kSpecial[static_cast<unsigned char>(text.front())] &&
+         text.find_first_of("> ]\n") == std::string_view::npos;
+}
+
 // The end of a fence: its characters, then nothing on the line.
 class FenceEnd final : public Wait {
  public:
@@ -165,6 +172,7 @@ Task<void> Reader::fence(size_t indent) {
   }
   const size_t info_at = indent + run.size();
   Literal line(info_at, kNewline, kMaxTagBytes);
+  in_.look_ahead();
   co_await in_.until(line);
   const std::string info(strings::trim(in_.view().substr(info_at, line.at() - info_at)));
   if (c == '`' && info.find('`') != std::string::npos) {  // a code span in one line
@@ -173,12 +181,16 @@ Task<void> Reader::fence(size_t indent) {
     co_return;
   }
   const bool calls = info == "tool_call" || info == "tool-call" || info == "toolcall" || info == "invoke";
+  if (c == '`' && line.found() != Found::kYes && was_cut() && (calls || info.starts_with("tool")))
+    co_return refuse_rest();
+  in_.look_ahead();
   const Tool* tool =
       info.starts_with("tool ") ? tools_.find(strings::trim(std::string_view(info).substr(5))) : nullptr;
   if (c == '`' && line.found() == Found::kYes && (calls || tool != nullptr) && may_open(Family::kFence)) {
     NotSpace body(line.end());
     co_await in_.until(body);
     const char first = body.at() < in_.view().size() ? in_.view()[body.at()] : '\0';
+    if (first == '\0' && was_cut()) co_return refuse_rest();
     if (first == '{' || first == '[') {
       finish(co_await json_block(body.at(), Meaning{.tool = tool, .fence = Fence::kAround}), Family::kFence);
       co_return;
@@ -203,7 +215,9 @@ Task<void> Reader::backticks() {
 
 Task<void> Reader::mark() {
   MarkAt at;
+  in_.look_ahead();
   co_await in_.until(at);
+  if (!at.mark() && at.begins_call() && was_cut()) co_return refuse_rest();
   if (!at.mark()) co_return release(1);
   const Mark mark = *at.mark();
   switch (mark.shape) {
@@ -229,10 +243,22 @@ Task<void> Reader::mark() {
   finish(co_await block(mark, at.size()), mark.family);
 }
 
+// What is left was to be a call: it is neither that nor text.
+void Reader::refuse_rest() {
+  refused_ = Refused::kCut;
+  in_.consume(in_.view().size());
+  fresh_ = false;
+}
+
 // Takes over what became of a block.
 bool Reader::finish(Block block, Family family) {
+  if (block.calls.empty() && was_cut()) {
+    refuse_rest();
+    return true;
+  }
   switch (block.kind) {
     case Block::Kind::kStop:
+      refused_ = Refused::kUnreadable;
       stopped_ = true;
       in_.drown();
       return true;
@@ -242,8 +268,16 @@ bool Reader::finish(Block block, Family family) {
     case Block::Kind::kDone:
       break;
   }
+  // The mark of a list of tools begins no call by itself, nor does that of a program.
+  const bool meant = family != Family::kPython && !in_.view().starts_with("<tools>");
   in_.consume(block.size);
-  if (!block.calls.empty()) lock_ = family;
+  if (!block.calls.empty()) {
+    lock_ = family;
+    // The closing mark was cut.
+    if (was_cut() && is_open_mark(in_.view())) in_.consume(in_.view().size());
+  } else if (meant) {
+    refused_ = Refused::kUnreadable;
+  }
   for (Call& each : block.calls) {
     if (calls_.size() < kMaxAnswerCalls) calls_.push_back(std::move(each));
   }
@@ -257,7 +291,7 @@ bool Reader::finish(Block block, Family family) {
   return true;
 }
 
-// Thoughts are dropped as they come, up to the end of any.
+// Thoughts are told apart as they come, up to the end of any.
 Task<void> Reader::skip_thinking() {
   while (true) {
     AtLeast some(0, 1);
@@ -265,12 +299,15 @@ Task<void> Reader::skip_thinking() {
     if (in_.view().empty()) co_return;
     const size_t open = in_.view().find('<');
     if (open != 0) {
-      in_.consume(std::min(open, in_.view().size()));
+      const std::string_view thought = in_.view().substr(0, open);
+      out_.think(thought);
+      in_.consume(thought.size());
       continue;
     }
     MarkAt at;
     co_await in_.until(at);
     const bool ends = at.mark() && at.mark()->shape == Shape::kThinkingEnd;
+    if (!ends) out_.think(in_.view().substr(0, 1));
     in_.consume(ends ? at.size() : 1);
     if (ends) co_return;
   }

@@ -20,7 +20,7 @@ std::string narrowed(std::string_view space) {
 }  // namespace
 
 void TextOut::add(std::string_view text) {
-  if (final_ == Final::kOutside || text.empty()) return;
+  if (place_ == Place::kOutside || text.empty()) return;
   const size_t first = std::min(text.find_first_not_of(kSpace), text.size());
   add_space(text.substr(0, first));
   text.remove_prefix(first);
@@ -66,7 +66,7 @@ void TextOut::cut_inside() {
 }
 
 void TextOut::begin_final() {
-  if (final_ == Final::kNone) {
+  if (place_ == Place::kNoFinal && policy_ == Final::kReplaces) {
     fresh_ += all_.substr(taken_);
     all_.clear();
     taken_ = 0;
@@ -74,11 +74,11 @@ void TextOut::begin_final() {
   held_.clear();
   run_ = Run::kHeld;
   seam_ = Seam::kBlock;
-  final_ = Final::kInside;
+  place_ = Place::kInside;
 }
 
 void TextOut::end_final() {
-  if (final_ == Final::kInside) final_ = Final::kOutside;
+  if (place_ == Place::kInside) place_ = Place::kOutside;
 }
 
 std::string TextOut::take() {

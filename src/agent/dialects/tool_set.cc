@@ -1,5 +1,6 @@
 #include "agent/dialects/tool_set.h"
 
+#include <algorithm>
 #include <array>
 
 #include "agent/dialects/limits.h"
@@ -105,7 +106,19 @@ ToolSet::ToolSet(std::vector<Tool> tools) {
     std::string name = each.name;
     if (!name.empty() && name.size() <= kMaxNameBytes) map.insert_or_assign(std::move(name), std::move(each));
   }
+  std::vector<std::string> names;
+  for (const auto& [name, tool] : map) names.push_back(name);
+  for (const Alias& each : kAliases) {
+    if (map.contains(each.meant)) names.emplace_back(each.written);
+  }
+  std::sort(names.begin(), names.end());
   tools_ = std::make_shared<const Map>(std::move(map));
+  names_ = std::make_shared<const std::vector<std::string>>(std::move(names));
+}
+
+bool ToolSet::begins_name(std::string_view beginning) const {
+  const auto found = std::lower_bound(names_->begin(), names_->end(), beginning);
+  return found != names_->end() && found->starts_with(beginning);
 }
 
 const Tool* ToolSet::find(std::string_view name) const {

@@ -30,14 +30,19 @@ class ToolSet {
   ToolSet() = default;
   explicit ToolSet(std::vector<Tool> tools);
 
+  bool empty() const { return tools_->empty(); }
   // The tool of exactly this name; nullptr when there is none.
   const Tool* find(std::string_view name) const;
   // Also by another name that models use for it ("bash" for "shell"). A known name is never taken for another.
   const Tool* find_alias(std::string_view name) const;
+  // Whether any of these names begins so.
+  bool begins_name(std::string_view beginning) const;
 
  private:
   using Map = std::unordered_map<std::string, Tool, strings::Hash, std::equal_to<>>;
   std::shared_ptr<const Map> tools_ = std::make_shared<const Map>();
+  std::shared_ptr<const std::vector<std::string>> names_ =
+      std::make_shared<const std::vector<std::string>>();  // sorted
 };
 
 // The schema of a property; nullptr when the tool declares none of this name.

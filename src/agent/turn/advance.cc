@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "agent/turn/call_ids.h"
+#include "agent/turn/limits.h"
 #include "agent/turn/notes.h"
 #include "agent/turn/state.h"
 #include "agent/turn/transcript.h"
@@ -72,17 +73,21 @@ void end_turn(State& state) {
 // Every announced call gets a result, or providers refuse the conversation.
 void append_results(State& state) {
   for (const Call& call : state.batch) {
-    state.conversation.append(state.start.number, {.role = llm::Role::kTool,
-                                                   .content = call.result.text,
-                                                   .tool_call_id = call.request.id,
-                                                   .name = call.request.name});
+    state.conversation.append(state.start.number,
+                              {.role = llm::Role::kTool,
+                               .content = call.result.text,
+                               .tool_call_id = call.request.id,
+                               .name = call.request.name},
+                              call.result.is_error ? Outcome::kError : Outcome::kOk);
   }
 }
 
 void close_open_calls(State& state) {
   if (state.phase != Phase::kTools) return;
   for (Call& call : state.batch) {
-    if (call.status != CallStatus::kDone) call.result.text = kStoppedResult;
+    if (call.status == CallStatus::kDone) continue;
+    call.result.text = kStoppedResult;
+    call.result.is_error = true;
   }
   append_results(state);
 }
@@ -161,6 +166,18 @@ void begin_batch(State& state, llm::Answer& answer) {
   state.phase = Phase::kTools;
 }
 
+// What was meant as a call was none: the model is told and goes on.
+bool ask_again(State& state, ModelAnswered& in) {
+  if (in.refused == dialects::Refused::kNothing || state.refusals >= kMaxRefusedAnswers) return false;
+  ++state.refusals;
+  ++state.steps;
+  if (!in.answer.text.empty()) say(state, llm::Role::kAssistant, std::move(in.answer.text));
+  const bool cut = in.refused == dialects::Refused::kCut;
+  say(state, llm::Role::kSystem, std::string(cut ? kCutCallNote : kUnreadableCallNote));
+  enter_model(state);
+  return true;
+}
+
 void finish_answer(State& state, llm::Answer& answer) {
   if (answer.text.empty()) {
     fail_turn(state,
@@ -211,6 +228,7 @@ struct Apply {
     state.iteration = 0;
     state.steps = 0;
     state.final_answer = false;
+    state.refusals = 0;
     state.context_retry = false;
     state.usage = {};
     state.reply.clear();
@@ -237,9 +255,10 @@ struct Apply {
     state.usage.cached_tokens += answer.usage.cached_tokens;
     state.answered_by = answer.model;
     add_visible(state, answer.text);
-    if (!answer.tool_calls.empty() && !tools_are_off(state)) {
+    const bool tools = !tools_are_off(state);
+    if (tools && !answer.tool_calls.empty()) {
       begin_batch(state, answer);
-    } else {
+    } else if (!tools || !ask_again(state, in)) {
       finish_answer(state, answer);
     }
   }

@@ -26,9 +26,9 @@ std::int64_t estimate_tokens(const llm::Message& message) {
   return tokens;
 }
 
-void Conversation::append(std::int64_t turn, llm::Message message) {
+void Conversation::append(std::int64_t turn, llm::Message message, Outcome outcome) {
   tokens_ += estimate_tokens(message);
-  entries_.push_back({next_++, turn, std::move(message)});
+  entries_.push_back({next_++, turn, std::move(message), outcome});
 }
 
 void Conversation::apply(const CompactionPlan& plan) {

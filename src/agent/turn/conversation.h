@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/dialects/outcome.h"
 #include "llm/provider.h"
 
 namespace chela::agent::turn {
@@ -12,11 +13,15 @@ namespace chela::agent::turn {
 // The "turn" of messages that a client's conversation brought with it.
 inline constexpr std::int64_t kClientHistory = -1;
 
+// How a tool's call went; other messages have none.
+using dialects::Outcome;
+
 // One message of the conversation. `number` counts all messages the thread ever had, so that a compaction can name them.
 struct Entry {
   std::int64_t number = 0;
   std::int64_t turn = 0;  // kClientHistory: before the first
   llm::Message message;
+  Outcome outcome = Outcome::kOk;
 };
 
 // Which messages leave the prompt. They stay in the log.
@@ -34,7 +39,7 @@ struct CompactionPlan {
 // byte-identical from turn to turn.
 class Conversation {
  public:
-  void append(std::int64_t turn, llm::Message message);
+  void append(std::int64_t turn, llm::Message message, Outcome outcome = Outcome::kOk);
   void apply(const CompactionPlan& plan);
 
   // What is left of the messages of a turn, the last one, and what had been left out when it was taken off.

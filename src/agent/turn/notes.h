@@ -19,6 +19,13 @@ inline constexpr std::string_view kStoppedResult =
     "interrupted: the person stopped this turn before the call was finished";
 inline constexpr std::string_view kTooManyCallsResult =
     "not run: too many calls in one answer; call fewer tools at a time";
+inline constexpr std::string_view kCutCallNote =
+    "Your answer was cut inside a tool call; nothing was run. Write that call again, shorter, or go on "
+    "without it.";
+inline constexpr std::string_view kUnreadableCallNote =
+    "A tool call in your answer could not be read; nothing was run. Use the exact name of one of your tools "
+    "and "
+    "valid JSON for its arguments, or answer without tools.";
 
 // Tells the model why its tools are switched off.
 std::string repeated_call_note(std::string_view tool, int times);

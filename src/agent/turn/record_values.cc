@@ -17,6 +17,7 @@ constexpr std::array<std::string_view, 3> kDecisions{"run", "ask", "refused"};
 constexpr std::array<std::string_view, 3> kCredentialEnds{"stored", "cancelled", "expired"};
 constexpr std::array<std::string_view, 3> kChoices{"auto", "none", "required"};
 constexpr std::array<std::string_view, 3> kAnswers{"approve", "always", "deny"};
+constexpr std::array<std::string_view, 3> kRefusals{"nothing", "unreadable", "cut"};
 constexpr std::array<std::string_view, 3> kAttachmentKinds{"file", "text", "image"};
 
 // The value of an enumeration that stands at the name's place.
@@ -163,6 +164,10 @@ op::Permissions permissions_from(const Value& v) {
   return permissions;
 }
 
+std::string_view refused_name(dialects::Refused refused) { return kRefusals[static_cast<size_t>(refused)]; }
+std::optional<dialects::Refused> refused_from_name(std::string_view name) {
+  return named<dialects::Refused>(kRefusals, name);
+}
 std::string_view credential_end_name(CredentialEnd end) { return kCredentialEnds[static_cast<size_t>(end)]; }
 std::optional<CredentialEnd> credential_end_from_name(std::string_view name) {
   return named<CredentialEnd>(kCredentialEnds, name);

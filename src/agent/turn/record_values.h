@@ -27,6 +27,8 @@ std::vector<Attachment> attachments_from(const json::Value& body);
 void add_choice(json::Object& body, llm::ToolChoice choice, const std::string& name);
 llm::ToolChoice choice_from(const json::Value& body);
 
+std::optional<dialects::Refused> refused_from_name(std::string_view name);
+
 json::Value terms_json(const Terms& terms);
 Terms terms_from(const json::Value& value);
 

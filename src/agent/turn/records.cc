@@ -64,6 +64,8 @@ struct ToBody {
     add_choice(o, in.tool_choice, in.tool_choice_name);
     if (in.sees_images) o.set("sees_images", true);
     if (!in.client_system_hash.empty()) o.set("client_system", in.client_system_hash);
+    if (in.tool_calling != llm::ToolCalling::kNative)
+      o.set("tool_calling", llm::tool_calling_name(in.tool_calling));
     set_attachments(o, in.attachments);
     return o;
   }
@@ -81,6 +83,7 @@ struct ToBody {
     if (!a.reasoning.empty()) o.set("reasoning", a.reasoning);
     if (!calls.empty()) o.set("tool_calls", std::move(calls));
     if (!a.provider_data.empty()) o.set("provider_data", a.provider_data);
+    if (in.refused != dialects::Refused::kNothing) o.set("refused", refused_name(in.refused));
     return o;
   }
   Object operator()(const ToolRequested& in) const {
@@ -176,6 +179,8 @@ Result<Input> read(const Value& v, TurnStarted in) {
   in.at = v.int_or("at", 0);
   in.sees_images = v.bool_or("sees_images", false);
   in.client_system_hash = v.string_or("client_system");
+  in.tool_calling =
+      llm::tool_calling_from_name(v.string_or("tool_calling")).value_or(llm::ToolCalling::kNative);
   in.attachments = attachments_from(v);
   for (const Value& name : list(v, "client_tools")) {
     if (name.as_string() != nullptr) in.client_tools.insert(*name.as_string());
@@ -206,6 +211,7 @@ Result<Input> read(const Value& v, ModelAnswered in) {
   in.answer.finish_reason = llm::finish_reason_from_name(v.string_or("finish_reason"));
   in.answer.model = v.string_or("model");
   in.answer.provider_data = v.string_or("provider_data");
+  in.refused = refused_from_name(v.string_or("refused")).value_or(dialects::Refused::kNothing);
   return in;
 }
 

@@ -25,14 +25,14 @@ constexpr Body kBodies[] = {
      R"("history":[{"role":"user","content":"before"},{"role":"assistant","content":"yes"}],)"
      R"("temperature":0.5,"top_p":0.25,"presence_penalty":1.5,"frequency_penalty":-1.5,"max_tokens":7,"seed":3,"stop":["a","b"],)"
      R"("response_format":{"type":"text"},"reasoning_effort":"low","parallel_tool_calls":true,"tool_choice":"required",)"
-     R"("tool_choice_name":"theirs","sees_images":true,"client_system":"hash-c",)"
+     R"("tool_choice_name":"theirs","sees_images":true,"client_system":"hash-c","tool_calling":"prompted",)"
      R"("attachments":[{"name":"a.png","media_type":"image/png","size":3,"path":"uploads/m/a.png","kind":"image","hash":"h"},)"
      R"({"name":"b.bin","media_type":"application/zip","size":4,"path":"uploads/m/b.bin","kind":"file"}]})"},
     {"ModelRequested", R"({"v":1,"iteration":3,"hash":"h"})"},
     {"ModelAnswered",
      R"({"v":1,"text":"so","usage":{"input_tokens":1,"output_tokens":2,"cached_tokens":3},"finish_reason":"tool_calls",)"
      R"("model":"m-2","reasoning":"because","tool_calls":[{"id":"c1","name":"echo","arguments":"{}"}],)"
-     R"("provider_data":"{\"anthropic\":[]}"})"},
+     R"("provider_data":"{\"anthropic\":[]}","refused":"cut"})"},
     {"ToolRequested",
      R"({"v":1,"calls":[{"id":"c1","name":"shell","arguments":{"command":"ls"},"decision":"ask","description":"lists",)"
      R"("repeatable":true,"consent":true},{"id":"c2","name":"x","arguments":null,"decision":"refused","refusal":"no such tool"},)"

@@ -1,5 +1,6 @@
 #include "agent/turn/request.h"
 
+#include "agent/dialects/prompted.h"
 #include "crypto/hash.h"
 
 namespace chela::agent::turn {
@@ -12,6 +13,19 @@ void choose_tools(llm::Request& request, const State& state) {
     request.tool_choice = state.start.tool_choice;
     request.tool_choice_name = state.start.tool_choice_name;
   }
+}
+
+// The conversation for a model that is offered its tools in the prompt: the request has none.
+void add_prompted(llm::Request& request, const State& state, const Sources& sources) {
+  dialects::PromptedMessages messages;
+  for (llm::Message& message : request.messages) messages.add(message);
+  for (const Entry& entry : state.conversation.entries()) messages.add(entry.message, entry.outcome);
+  llm::Request choice;
+  // A forced final answer is asked for in the conversation itself.
+  if (!sources.tools->specs.empty() && !state.final_answer) choose_tools(choice, state);
+  messages.add_choice(choice.tool_choice, choice.tool_choice_name);
+  request.messages = messages.take();
+  request.sampling.parallel_tool_calls.reset();
 }
 
 }  // namespace
@@ -63,11 +77,14 @@ const ToolListPtr& no_tools() {
   return none;
 }
 
-std::int64_t prompt_tokens(const Sources& sources) {
-  return estimate_tokens(sources.system) + estimate_tokens(sources.tools->text);
+// A system prompt that says how tools are called in text holds them already.
+std::int64_t prompt_tokens(const Sources& sources, llm::ToolCalling calling) {
+  const bool listed = calling == llm::ToolCalling::kNative;
+  return estimate_tokens(sources.system) + (listed ? estimate_tokens(sources.tools->text) : 0);
 }
 
 llm::Request build_request(const State& state, const Sources& sources) {
+  const bool prompted = state.start.tool_calling == llm::ToolCalling::kPrompted;
   llm::Request request;
   request.model = state.start.model;
   if (!sources.system.empty())
@@ -75,11 +92,15 @@ llm::Request build_request(const State& state, const Sources& sources) {
   if (const std::string note = state.conversation.note(); !note.empty()) {
     request.messages.push_back({.role = llm::Role::kSystem, .content = note});
   }
+  request.sampling = state.start.sampling;
+  if (prompted) {
+    add_prompted(request, state, sources);
+    return request;
+  }
   for (const Entry& entry : state.conversation.entries()) request.messages.push_back(entry.message);
   // The tools stay listed for a forced final answer: leaving them out would change the prompt's prefix.
   request.tools = sources.tools->specs;
   if (!request.tools.empty()) choose_tools(request, state);
-  request.sampling = state.start.sampling;
   return request;
 }
 

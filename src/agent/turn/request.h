@@ -34,7 +34,7 @@ struct Sources {
 };
 
 // About how many tokens the sources take in every request of the turn.
-std::int64_t prompt_tokens(const Sources& sources);
+std::int64_t prompt_tokens(const Sources& sources, llm::ToolCalling calling);
 
 // The request of the model call that `state` asks for. Pure: a replay builds the same bytes.
 llm::Request build_request(const State& state, const Sources& sources);

@@ -8,9 +8,11 @@
 #include <variant>
 #include <vector>
 
+#include "agent/dialects/outcome.h"
 #include "agent/turn/conversation.h"
 #include "agent/turn/decision.h"
 #include "base/error.h"
+#include "llm/models.h"
 #include "llm/provider.h"
 #include "op/principal.h"
 #include "tools/call.h"
@@ -57,6 +59,7 @@ struct TurnStarted {
   std::vector<Attachment> attachments = {};
   bool sees_images = false;             // the model; images are then part of the message
   std::string client_system_hash = {};  // blob: the client's part of the system prompt
+  llm::ToolCalling tool_calling = llm::ToolCalling::kNative;  // of all its model calls
 };
 
 struct ModelRequested {
@@ -66,7 +69,10 @@ struct ModelRequested {
 
 struct ModelAnswered {
   llm::Answer answer;
+  // What the text held that was meant as a call and is none.
+  dialects::Refused refused = dialects::Refused::kNothing;
 };
+std::string_view refused_name(dialects::Refused refused);  // "nothing", "unreadable", "cut"
 
 struct ToolRequested {
   std::vector<tools::PreparedCall> calls;
@@ -257,6 +263,7 @@ struct State {
   std::map<std::string, int> repeats;  // hash of call, arguments and result -> how often
   std::set<std::string> call_ids;      // of this turn
   bool final_answer = false;           // tools are off
+  int refusals = 0;                    // answers whose calls were refused
   bool context_retry = false;          // the provider refused the prompt's length once
   llm::Usage usage;
   std::string reply;
