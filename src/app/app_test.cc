@@ -39,8 +39,7 @@ TEST(Paths, FoldersArePrivate) {
 TEST(Paths, TheProgramsDataIsFound) {
   testing::TestDir dir;
   EXPECT_TRUE(share_folder({}));  // of the source tree
-  std::filesystem::create_directories(dir.path() + "/models");
-  std::ofstream(dir.path() + "/models/catalog.json") << "{}";
+  std::ofstream(dir.path() + "/models.toml") << "";
   EXPECT_EQ(*share_folder({{"CHELA_SHARE", dir.path()}}), dir.path());
 }
 

@@ -24,20 +24,6 @@ namespace {
 
 constexpr auto kFrontGrace = std::chrono::seconds(2);  // for connections to take their last bytes
 
-std::string_view backend_name(config::LlmBackend backend) {
-  switch (backend) {
-    case config::LlmBackend::kOpenAi:
-      return "openai";
-    case config::LlmBackend::kOpenAiCompatible:
-      return "openai_compatible";
-    case config::LlmBackend::kOllama:
-      return "ollama";
-    case config::LlmBackend::kLocal:
-      return "local";
-  }
-  return "";
-}
-
 agent::EngineSettings engine_settings(const config::Settings& settings) {
   return {.max_iterations = settings.agent.max_tool_iterations,
           .busy = settings.agent.busy == config::WhenBusy::kQueue ? agent::WhenBusy::kQueue
@@ -70,9 +56,12 @@ Assembly::Assembly(runtime::AsioLoop& loop, os::Poller& poller, os::FileLock loc
       workspaces_(options_.paths.workspaces),
       uploads_(foundation_->pool(), workspaces_),
       hooks_(loop),
+      vault_(options_.paths.home, settings().secrets.master_key, foundation_->pool(), loop.clock()),
+      keys_(&foundation_->live().running(), options_.environment, vault_, owner_.scope()),
       recorder_(
-          {.loop = loop, .pool = foundation_->pool(), .vault = vault_, .folder = options_.paths.traces}),
-      vault_(options_.paths.home, settings().secrets.master_key, foundation_->pool(), loop.clock()) {}
+          {.loop = loop, .pool = foundation_->pool(), .vault = vault_, .folder = options_.paths.traces}) {
+  vault_.on_change([this] { return keys_.read_names(); });
+}
 
 Assembly::~Assembly() = default;
 
@@ -111,14 +100,14 @@ Result<> Assembly::open_memory() {
 }
 
 Result<> Assembly::make_models() {
-  Result<llm::Catalog> catalog = read_catalog(options_.share);
-  if (!catalog) return fail(catalog.error());
+  Result<llm::ModelData> data = read_model_data(options_.share, options_.paths.home);
+  if (!data) return fail(data.error());
   llm::LocalPaths paths{.infer_program = llm::local::beside_this_program("chela-infer"),
                         .models_dir = options_.paths.models,
                         .socket = options_.paths.infer_socket};
   Result<std::unique_ptr<llm::Backends>> backends =
-      llm::Backends::create(settings().llm, settings().infer, std::move(*catalog), std::move(paths),
-                            {.loop = loop_, .poller = poller_, .http = http_, .ids = ids_});
+      llm::Backends::create(settings().llm, settings().infer, std::move(*data), std::move(paths),
+                            {.loop = loop_, .poller = poller_, .http = http_, .ids = ids_, .keys = keys_});
   if (!backends) return fail(backends.error());
   backends_ = std::move(*backends);
   if (options_.model != nullptr)
@@ -144,6 +133,7 @@ Result<> Assembly::make_engine() {
   if (!agents) return fail(agents.error());
   const auto choose_model = [this](const agent::AgentSpec& agent) -> Result<agent::ModelChoice> {
     const std::string model = agent.model.empty() ? backends_->default_model() : agent.model;
+    if (Result<> good = backends_->check(model); !good) return fail(std::move(good.error()));
     const llm::ModelInfo info = backends_->info(model);
     const std::int64_t known = info.context_tokens;
     return agent::ModelChoice{.provider = &provider_for(model),
@@ -192,7 +182,7 @@ Result<> Assembly::make_front() {
                },
                .models =
                    [this] {
-                     return api::ModelSettings{.backend = std::string(backend_name(settings().llm.backend)),
+                     return api::ModelSettings{.backend = backends_->backend_id(),
                                                .model = backends_->default_model()};
                    },
                .price = [this](std::string_view model) { return backends_->info(model).price; },
@@ -304,8 +294,9 @@ Result<> Assembly::follow_settings() {
                  [this](const config::Settings& now) { tool_runner_->configure(runner_options(now)); });
   live.subscribe({"agent.busy", "agent.max_tool_iterations", "limits.event_subscribers", "limits.message"},
                  [this](const config::Settings& now) { engine_->configure(engine_settings(now)); });
-  live.subscribe({"llm.model", "ollama.model", "openai.model"},
-                 [this](const config::Settings& now) { backends_->set_default_model(now.llm.model); });
+  live.subscribe({"llm.model", "ollama.model", "openai.model"}, [this](const config::Settings& now) {
+    backends_->set_default_model(now.llm.model, now.llm.model_naming);
+  });
   live.subscribe({"traces.model_name", "traces.output", "traces.record"},
                  [this](const config::Settings& now) { recorder_.configure(now.traces); });
   if (const auto unheard = live.unheard(); !unheard.empty())
@@ -374,6 +365,7 @@ void Assembly::notify(std::string_view state) const {
 }
 
 Task<Result<>> Assembly::start() {
+  co_await keys_.read_names();
   co_await import_identity();
   if (Result<> recovered = co_await engine_->recover(); !recovered) co_return recovered;
   if (gateway_) {

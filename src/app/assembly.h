@@ -11,6 +11,7 @@
 #include "app/foundation.h"
 #include "app/knowledge.h"
 #include "app/paths.h"
+#include "app/provider_keys.h"
 #include "app/trace_recorder.h"
 #include "app/uploads.h"
 #include "bus/operation_detour.h"
@@ -46,8 +47,9 @@ class Assembly {
   enum class Front { kNone, kSocket, kSocketAndTcp };
   struct Options {
     Paths paths;
-    std::string share;               // folder of the data that comes with the program
-    std::string notify_socket = {};  // of the service manager, "" when there is none
+    std::string share;                                    // folder of the data that comes with the program
+    std::map<std::string, std::string> environment = {};  // at the start, keys of providers in it
+    std::string notify_socket = {};                       // of the service manager, "" when there is none
     Front front = Front::kNone;
     // Stand for every model and for the network, when a trace is played. Not owned.
     llm::Provider* model = nullptr;
@@ -122,11 +124,12 @@ class Assembly {
   hooks::Chain hooks_;
   tools::Registry tools_;
   std::unique_ptr<tools::Runner> tool_runner_;
+  security::FileVault vault_;
+  EngineKeys keys_;
   std::unique_ptr<llm::Backends> backends_;
   std::unique_ptr<llm::RetryProvider> only_model_;  // before options_.model
   TraceRecorder recorder_;
   std::unique_ptr<agent::Engine> engine_;
-  security::FileVault vault_;
   std::unique_ptr<security::TokenService> tokens_;
   std::string gateway_token_;
   std::unique_ptr<security::FailedLogins> failed_logins_;  // of gateway and bus together

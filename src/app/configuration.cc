@@ -35,9 +35,15 @@ Result<config::Sources> read_sources(const Paths& paths,
   return sources;
 }
 
-void hide_secrets(const config::Config& config) {
+void hide_secrets(const config::Config& config, const std::vector<std::string>& variables,
+                  const std::map<std::string, std::string>& environment) {
   for (const std::string& each : config.secret_values()) log::register_secret(each);
   os::scrub_environment(config::Config::secret_variables());
+  for (const std::string& name : variables) {
+    if (const auto found = environment.find(name); found != environment.end() && !found->second.empty())
+      log::register_secret(found->second);
+  }
+  os::scrub_environment(variables);
 }
 
 }  // namespace chela::app

@@ -23,6 +23,8 @@ Result<config::Sources> read_sources(const Paths& paths,
                                      MissingSecrets missing = MissingSecrets::kFail);
 
 // From now on no secret of the configuration shows in the log or in /proc/<pid>/environ. While there is one thread.
-void hide_secrets(const config::Config& config);
+// `variables` hold secrets too.
+void hide_secrets(const config::Config& config, const std::vector<std::string>& variables,
+                  const std::map<std::string, std::string>& environment);
 
 }  // namespace chela::app

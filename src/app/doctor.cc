@@ -89,22 +89,27 @@ Task<Check> check_provider(Patient patient, net::HttpClient& http, std::stop_tok
                     .verdict = Verdict::kFail,
                     .message = fmt::format("{}: {}", where, models.error().message),
                     .next_step = step_for(models.error(), llm)};
-  if (!models->empty() && std::find(models->begin(), models->end(), llm.model) == models->end())
+  if (!models->empty() && !llm.model.empty() &&
+      std::find(models->begin(), models->end(), llm.model) == models->end())
     co_return Check{.name = "provider",
                     .verdict = Verdict::kWarn,
                     .message = fmt::format("{} answers, but does not list the model {}", where, llm.model),
                     .next_step = "choose one of `chela models list`, or go on if you know it is there"};
-  co_return Check{.name = "provider", .message = fmt::format("{} answers, model {}", where, llm.model)};
+  co_return Check{
+      .name = "provider",
+      .message = fmt::format("{} answers, model {}", where, llm.model.empty() ? "its default" : llm.model)};
 }
 
 Task<Check> check_model(Patient patient, net::HttpClient& http, std::stop_token stop) {
-  const Result<llm::Catalog> catalog = find_catalog(patient.environment);
-  if (!catalog)
-    co_return Check{
-        .name = "model", .verdict = Verdict::kSkip, .message = "the catalog of models cannot be read"};
+  const Result<llm::ModelData> data = find_model_data(patient.environment, patient.paths.home);
+  if (!data)
+    co_return Check{.name = "model",
+                    .verdict = Verdict::kFail,
+                    .message = data.error().message,
+                    .next_step = "mend that file"};
   const config::LlmSettings& llm = patient.config->settings().llm;
-  if (llm.backend == config::LlmBackend::kLocal)
-    co_return check_model_files(patient.paths, catalog->find(llm.model));
+  if (llm.backend == config::LlmBackend::kLocal && answers_here(*data, llm.model))
+    co_return check_model_files(patient.paths, data->catalog.find(llm.model));
   co_return co_await check_provider(patient, http, stop);
 }
 

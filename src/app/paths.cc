@@ -62,11 +62,10 @@ Result<std::string> share_folder(const std::map<std::string, std::string>& envir
   std::error_code ignored;
   for (const fs::path& each : {fs::path(value_of(environment, "CHELA_SHARE")), folder / "../share/chela",
                                folder / "../../../share"}) {
-    if (!each.empty() && fs::exists(each / "models" / "catalog.json", ignored))
-      return each.lexically_normal().string();
+    if (!each.empty() && fs::exists(each / "models.toml", ignored)) return each.lexically_normal().string();
   }
   return fail(Code::kNotFound,
-              "the program's data (models/catalog.json) is not found near {}; set CHELA_SHARE to its folder",
+              "the program's data (models.toml) is not found near {}; set CHELA_SHARE to its folder",
               folder.string());
 }
 

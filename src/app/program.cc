@@ -1,4 +1,5 @@
 #include "app/program.h"
+#include "app/catalog.h"
 
 #include <unistd.h>
 
@@ -92,7 +93,9 @@ Result<> Program::prepare() {
   if (config) {
     sources_ = std::move(*sources);
     config_ = std::move(*config);
-    hide_secrets(*config_);
+    hide_secrets(*config_,
+                 completing() ? std::vector<std::string>() : key_variables(environment_, paths_.home),
+                 environment_);
     apply_to_run();
   } else if (looks_only(line_)) {
     load_error_ = config.error();
@@ -225,6 +228,7 @@ Result<std::unique_ptr<Assembly>> Program::assemble(os::FileLock lock, std::uniq
       loop_, *poller_, std::move(lock), std::move(foundation),
       {.paths = paths_,
        .share = std::move(*share),
+       .environment = environment_,
        .notify_socket = front == Assembly::Front::kNone ? "" : notify_socket(environment_),
        .front = front});
 }
@@ -252,7 +256,7 @@ Task<int> Program::with_client(std::function<Task<int>(cli::Client&, const op::R
   if (home->running) co_return co_await use_running(*home->running, std::move(use));
   Result<std::unique_ptr<Foundation>> foundation = co_await found(storage);
   if (!foundation) co_return cli::report_error(foundation.error(), output_);
-  if (fetch == Fetch::kYes) co_await fetch_missing_models((*foundation)->settings().llm.backend);
+  if (fetch == Fetch::kYes) co_await fetch_missing_models((*foundation)->settings().llm);
   Result<std::unique_ptr<Assembly>> engine =
       assemble(std::move(*home->lock), std::move(*foundation), Assembly::Front::kNone);
   if (!engine) co_return cli::report_error(engine.error(), output_);

@@ -67,7 +67,7 @@ class Program {
   bool completing() const { return std::holds_alternative<cli::CompleteCommand>(line_.command); }
   Task<Result<>> fetch_local_model();
   Task<int> pull(std::string model);
-  Task<> fetch_missing_models(config::LlmBackend backend);
+  Task<> fetch_missing_models(config::LlmSettings llm);
   int config_file(const cli::ConfigFileCommand& command) const;
 
   // What a home is to this process: its own (lock), or that of the engine that runs.

@@ -71,7 +71,7 @@ Task<int> Program::run_engine(cli::RunCommand command) {
   }
   Result<std::unique_ptr<Foundation>> foundation = co_await found(storage);
   if (!foundation) co_return cli::report_error(foundation.error(), output_);
-  if (fetch == Fetch::kYes) co_await fetch_missing_models((*foundation)->settings().llm.backend);
+  if (fetch == Fetch::kYes) co_await fetch_missing_models((*foundation)->settings().llm);
   const bool tcp = (*foundation)->settings().gateway.enabled && !command.cli_only;
   Result<std::unique_ptr<Assembly>> engine =
       assemble(std::move(*home->lock), std::move(*foundation),
@@ -156,12 +156,12 @@ Task<int> Program::pull(std::string model) {
 }
 
 // The first start of somebody who has configured nothing. What fails here the first message says again.
-Task<> Program::fetch_missing_models(config::LlmBackend backend) {
-  if (backend != config::LlmBackend::kLocal) co_return;
-  const Result<llm::Catalog> catalog = find_catalog(environment_);
-  if (!catalog) co_return;
+Task<> Program::fetch_missing_models(config::LlmSettings llm) {
+  if (llm.backend != config::LlmBackend::kLocal) co_return;
+  const Result<llm::ModelData> data = find_model_data(environment_, paths_.home);
+  if (!data || !answers_here(*data, llm.model)) co_return;
   bool missing = false;
-  for (const std::string& file : catalog->find(kLocalModel).files)
+  for (const std::string& file : data->catalog.find(kLocalModel).files)
     missing |= !std::filesystem::exists(std::filesystem::path(paths_.models) / file);
   if (!missing) co_return;
   output_.note("No model is configured: fetching the small local one (about 180 MB, once).");

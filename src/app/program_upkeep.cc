@@ -149,7 +149,7 @@ Task<Result<>> Program::offer_wizard(cli::RunCommand command) {
   if (!config) co_return fail(config.error());
   sources_ = std::move(*sources);
   config_ = std::move(*config);
-  hide_secrets(*config_);
+  hide_secrets(*config_, {}, environment_);
   co_return Result<>{};
 }
 

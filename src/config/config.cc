@@ -74,12 +74,13 @@ bool of_another_backend(const Key& key, const Found& found, const Sources& sourc
                         const std::vector<FileValue>& file) {
   if (std::find(kOfProvider.begin(), kOfProvider.end(), key.name) == kOfProvider.end()) return false;
   const Found chosen = find(*find_key(kBackend), sources, file);
-  const std::optional<LlmBackend> wanted = backend_named(chosen.text);
+  const std::optional<NamedBackend> wanted = backend_named(chosen.text);
   const bool is_stored = found.layer == Layer::kFile || found.layer == Layer::kSettings;
   if (!wanted || !is_stored || chosen.layer >= found.layer) return false;
-  const std::optional<LlmBackend> meant = backend_named(backend_of(found.layer, sources, file));
+  const std::optional<NamedBackend> meant = backend_named(backend_of(found.layer, sources, file));
   if (meant) return *meant != *wanted;
-  return key.name == "llm.model" && *wanted != LlmBackend::kLocal && found.text.starts_with(kLocalModels);
+  return key.name == "llm.model" && wanted->backend != LlmBackend::kLocal &&
+         found.text.starts_with(kLocalModels);
 }
 
 // A value of a layer other than the default, on its own: whether it fits its key, and may stand where it stands.
@@ -181,7 +182,7 @@ Result<Config> Config::load(const Sources& sources) {
       shown = std::exchange(found.text, std::move(*secret));
       given = !found.text.empty();
     }
-    config.values_[std::string(key.name)] = {found.text, given};
+    config.values_[std::string(key.name)] = {found.text, given, found.layer == Layer::kSettings};
     const bool hidden = key.type == Type::kSecret && !found.text.empty();
     if (hidden) config.secrets_.push_back(found.text);
     if (shown.empty()) shown = hidden || (key.secret() && given) ? kMask : found.text;

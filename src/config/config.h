@@ -49,8 +49,7 @@ struct Explained {
 // The configuration of one start. Immutable.
 class Config {
  public:
-  // kInvalidArgument names file, line, key, what was expected and what was given; kUnsupported names a backend that there is none of
-  // and what to use instead.
+  // kInvalidArgument names file, line, key, what was expected and what was given.
   static Result<Config> load(const Sources& sources);
 
   const Settings& settings() const { return settings_; }

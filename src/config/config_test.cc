@@ -92,14 +92,29 @@ TEST(Config, TheBackendFollowsWhatIsConfigured) {
   EXPECT_EQ(config->settings().llm.backend, LlmBackend::kOpenAiCompatible);
   EXPECT_EQ(config->settings().llm.base_url, "http://localhost:1/v1");
   EXPECT_EQ(config->settings().llm.api_key, "") << "OpenAI's key must not go to another host";
-  sources.environment["LLM_BACKEND"] = "anthropic";
-  EXPECT_EQ(Config::load(sources).error().code, Code::kUnsupported);
+  sources.environment = {{"LLM_BACKEND", "Groq"}, {"LLM_MODEL", "m"}};
+  config = Config::load(sources);
+  EXPECT_EQ(config->settings().llm.backend, LlmBackend::kProvider);
+  EXPECT_EQ(config->settings().llm.provider, "groq");
+  EXPECT_EQ(config->settings().llm.base_url, "");
   sources.environment = {{"LLM_BACKEND", "ollama"}};
   EXPECT_EQ(Config::load(sources)->settings().llm.model, "llama3");
   sources.environment = {{"LLM_BACKEND", "openai_compatible"}};
   EXPECT_FALSE(Config::load(sources));
   sources.environment = {{"LLM_BASE_URL", "localhost:80"}};
   EXPECT_FALSE(Config::load(sources));
+}
+
+TEST(Config, AModelThatWasStoredIsOneOfTheCatalog) {
+  const auto naming = [](std::map<std::string, std::string> environment, std::map<std::string, std::string> stored) {
+    const auto config = Config::load({.environment = std::move(environment), .settings = std::move(stored)});
+    return config->settings().llm.model_naming;
+  };
+  EXPECT_EQ(naming({{"LLM_BACKEND", "groq"}, {"LLM_MODEL", "m"}}, {}), ModelNaming::kBackend);
+  EXPECT_EQ(naming({{"LLM_BACKEND", "groq"}}, {}), ModelNaming::kBackend) << "its own default";
+  EXPECT_EQ(naming({{"LLM_BACKEND", "groq"}}, {{"llm.model", "anthropic/m"}}), ModelNaming::kCatalog);
+  EXPECT_EQ(naming({{"LLM_BACKEND", "groq"}, {"LLM_MODEL", "m"}}, {{"llm.model", "x"}}), ModelNaming::kBackend);
+  EXPECT_EQ(naming({{"LLM_MODEL", "anthropic/m"}}, {}), ModelNaming::kCatalog) << "nobody named a backend";
 }
 
 TEST(Config, SecretsAreNeverShown) {

@@ -158,7 +158,8 @@ const std::vector<Key>& table() {
       {"llm.backend",
        Type::kString,
        "",
-       "openai, openai_compatible, ollama or local; without it what is configured decides",
+       "openai, openai_compatible, ollama, local or another of `chela models providers`; without it what is "
+       "configured decides",
        {"LLM_BACKEND"}},
       {"llm.base_url",
        Type::kString,
@@ -186,7 +187,8 @@ const std::vector<Key>& table() {
        {},
        1,
        10'000'000},
-      at_once({"llm.model", Type::kString, "", "model of the provider", {"LLM_MODEL"}}),
+      at_once(
+          {"llm.model", Type::kString, "", "the model that is asked when nobody names one", {"LLM_MODEL"}}),
       {"llm.stall_timeout",
        Type::kDuration,
        "120s",

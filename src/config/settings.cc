@@ -12,19 +12,22 @@ std::chrono::milliseconds duration(const Value& value) {
   return parse_duration(value.text).value_or(std::chrono::milliseconds(0));
 }
 
-Result<LlmBackend> backend(const Lookup& value) {
-  const std::string name = strings::lower(value("llm.backend").text);
-  if (name.empty()) {
-    if (value("llm.base_url").given || value("llm.unix_socket").given) return LlmBackend::kOpenAiCompatible;
-    if (value("openai.api_key").given) return LlmBackend::kOpenAi;
-    return LlmBackend::kLocal;
-  }
-  if (const std::optional<LlmBackend> known = backend_named(name)) return *known;
-  return fail(Code::kUnsupported,
-              "llm.backend '{}' is not supported; use openai, openai_compatible, ollama or local. Most "
-              "providers have an OpenAI-compatible "
-              "address: set llm.backend = openai_compatible and LLM_BASE_URL",
-              name);
+// What llm.backend names; without it what is configured decides.
+NamedBackend backend(const Lookup& value) {
+  if (const std::optional<NamedBackend> named = backend_named(value("llm.backend").text)) return *named;
+  if (value("llm.base_url").given || value("llm.unix_socket").given)
+    return {.backend = LlmBackend::kOpenAiCompatible};
+  if (value("openai.api_key").given) return {.backend = LlmBackend::kOpenAi};
+  return {.backend = LlmBackend::kLocal};
+}
+
+// A model that a person stored is one of the catalog's: it may be of another provider than the one that file or environment configure.
+// So is one beside which nobody named a backend.
+ModelNaming naming_of(const Lookup& value) {
+  const bool chosen =
+      value("llm.backend").given || value("llm.base_url").given || value("llm.unix_socket").given;
+  const Value model = value("llm.model");
+  return model.given && (model.stored || !chosen) ? ModelNaming::kCatalog : ModelNaming::kBackend;
 }
 
 Result<std::vector<std::pair<std::string, std::string>>> headers(const Value& value) {
@@ -47,9 +50,10 @@ std::string without_slash(std::string url) {
 
 Result<LlmSettings> llm_settings(const Lookup& value) {
   LlmSettings llm;
-  const Result<LlmBackend> chosen = backend(value);
-  if (!chosen) return fail(chosen.error());
-  llm.backend = *chosen;
+  NamedBackend chosen = backend(value);
+  llm.backend = chosen.backend;
+  llm.provider = std::move(chosen.provider);
+  llm.model_naming = naming_of(value);
   llm.model = value("llm.model").text;
   llm.base_url = value("llm.base_url").text;
   llm.api_key = value("llm.api_key").text;
@@ -70,6 +74,8 @@ Result<LlmSettings> llm_settings(const Lookup& value) {
       break;
     case LlmBackend::kLocal:
       if (llm.model.empty()) llm.model = "local/small";
+      break;
+    case LlmBackend::kProvider:
       break;
     case LlmBackend::kOpenAiCompatible:
       if (llm.base_url.empty() && value("llm.unix_socket").text.empty()) {
@@ -101,14 +107,15 @@ Result<LlmSettings> llm_settings(const Lookup& value) {
 
 }  // namespace
 
-std::optional<LlmBackend> backend_named(std::string_view text) {
-  const std::string name = strings::lower(text);
-  if (name == "openai" || name == "open_ai") return LlmBackend::kOpenAi;
+std::optional<NamedBackend> backend_named(std::string_view text) {
+  std::string name = strings::lower(strings::trim(text));
+  if (name.empty()) return std::nullopt;
+  if (name == "openai" || name == "open_ai") return NamedBackend{.backend = LlmBackend::kOpenAi};
   if (name == "openai_compatible" || name == "openai-compatible" || name == "compatible")
-    return LlmBackend::kOpenAiCompatible;
-  if (name == "ollama") return LlmBackend::kOllama;
-  if (name == "local") return LlmBackend::kLocal;
-  return std::nullopt;
+    return NamedBackend{.backend = LlmBackend::kOpenAiCompatible};
+  if (name == "ollama") return NamedBackend{.backend = LlmBackend::kOllama};
+  if (name == "local") return NamedBackend{.backend = LlmBackend::kLocal};
+  return NamedBackend{.backend = LlmBackend::kProvider, .provider = std::move(name)};
 }
 
 Result<Settings> build_settings(const Lookup& value) {

@@ -33,15 +33,21 @@ struct CliSettings {
   bool enabled = true;  // `chela run` talks on its terminal or standard input
 };
 
-enum class LlmBackend { kOpenAi, kOpenAiCompatible, kOllama, kLocal };
+// kProvider is any other provider, by its name.
+enum class LlmBackend { kOpenAi, kOpenAiCompatible, kOllama, kLocal, kProvider };
+
+// Whose name the model has: the backend's own, or one of the catalog's, which may belong to another provider.
+enum class ModelNaming { kBackend, kCatalog };
 
 struct LlmSettings {
   LlmBackend backend = LlmBackend::kLocal;
+  std::string provider;                       // of kProvider: an id or alias of the providers' file
   std::string base_url_key = "llm.base_url";  // the setting that base_url comes from
-  std::string base_url;                       // with the scheme, without a slash at the end; "" for local
-  std::string unix_socket;                    // connect here instead of to the URL's host; "" = no
-  std::string api_key;                        // "" = none is sent
-  std::string model;
+  std::string base_url;  // with the scheme, without a slash at the end; "" for local and for kProvider's own
+  std::string unix_socket;  // connect here instead of to the URL's host; "" = no
+  std::string api_key;      // "" = none is sent
+  std::string model;        // "" with kProvider: its own default
+  ModelNaming model_naming = ModelNaming::kBackend;
   std::vector<std::pair<std::string, std::string>> extra_headers;
   int max_retries = 0;
   std::chrono::milliseconds stall_timeout{};

@@ -1,72 +1,90 @@
 #include "llm/models.h"
 
-#include "base/json.h"
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/strings.h"
 
 namespace chela::llm {
 namespace {
 
-// A price that is not below zero; 0 when it is left out.
-Result<double> read_price(const json::Value& price, std::string_view key, const std::string& id) {
-  const json::Value* value = price.find(key);
-  if (value == nullptr) return 0.0;
-  const std::optional<double> number = value->as_double();
-  if (!number || *number < 0)
-    return fail(Code::kInvalidArgument, "model catalog: the price '{}' of '{}' is no number from 0 on", key,
-                id);
-  return *number;
-}
+constexpr std::string_view kLocal = "local";
+constexpr size_t kExact = std::numeric_limits<size_t>::max();  // longer than any beginning
 
 // Without a price of its own, what the cache served counts as if it had not: a cost is never told too low.
-Result<std::optional<Price>> read_prices(const json::Value& entry, const std::string& id) {
-  const json::Value* price = entry.find("price");
-  if (price == nullptr) return std::optional<Price>();
-  if (!price->is_object())
-    return fail(Code::kInvalidArgument, "model catalog: the price of '{}' is no object", id);
-  const Result<double> input = read_price(*price, "input", id);
-  const Result<double> output = read_price(*price, "output", id);
-  const Result<double> cached = read_price(*price, "cached_input", id);
-  for (const Result<double>* each : {&input, &output, &cached}) {
-    if (!*each) return fail(each->error());
-  }
-  return Price{.input = *input,
-               .output = *output,
-               .cached_input = price->find("cached_input") != nullptr ? *cached : *input};
+std::optional<Price> read_price(Fields& fields, const std::string& where) {
+  const json::Object* table = fields.table("price");
+  if (table == nullptr) return std::nullopt;
+  Fields price(*table, where);
+  std::optional<double> input;
+  std::optional<double> output;
+  std::optional<double> cached;
+  price.read("input", input);
+  price.read("output", output);
+  price.read("cached_input", cached);
+  if (Result<> good = price.finish(); !good)
+    fields.fail_with(good.error().message.substr(std::min(where.size() + 2, good.error().message.size())));
+  return Price{.input = input.value_or(0),
+               .output = output.value_or(0),
+               .cached_input = cached.value_or(input.value_or(0))};
 }
 
-Result<ModelInfo> read_entry(const json::Value& entry, size_t number) {
-  ModelInfo info{.id = entry.string_or("id"), .context_tokens = entry.int_or("context_tokens", 0)};
-  if (info.id.empty()) return fail(Code::kInvalidArgument, "model catalog: entry {} has no id", number);
-  const std::string prompt = entry.string_or("prompt", "full");
-  if (prompt != "full" && prompt != "minimal") {
-    return fail(Code::kInvalidArgument, "model catalog: '{}' has the prompt '{}'; use full or minimal",
-                info.id, prompt);
+void read_flags(Fields& fields, ModelInfo& info) {
+  std::vector<std::string> flags;
+  fields.read("flags", flags);
+  for (const std::string& each : flags) {
+    if (each == "vision") {
+      info.sees_images = true;
+    } else if (each == "reasoning") {
+      info.reasons = true;
+    } else if (each == "prefill") {
+      info.prefills = true;
+    } else {
+      fields.fail_with(fmt::format("'flags' has '{}'; there are vision, reasoning and prefill", each));
+    }
   }
-  if (info.context_tokens < 0) {
-    return fail(Code::kInvalidArgument, "model catalog: '{}' has context_tokens {}", info.id,
-                info.context_tokens);
-  }
+}
+
+Result<ModelInfo> read_entry(const std::string& provider, const std::string& id, const json::Value& value,
+                             std::string_view path) {
+  const std::string where = fmt::format("{}: model '{}/{}'", path, provider, id);
+  if (!value.is_object()) return fail(Code::kInvalidArgument, "{} is no table", where);
+  Fields fields(*value.as_object(), where);
+  ModelInfo info{.id = id, .provider = provider};
+  std::string prompt = "full";
+  std::string tools = "native";
+  fields.read("sent_as", info.sent_as);
+  fields.read("family", info.family);
+  fields.read("context", info.context_tokens);
+  fields.read("max_output", info.max_output_tokens);
+  fields.read("prompt", prompt);
+  fields.read("tools", tools);
+  fields.read("files", info.files);
+  read_flags(fields, info);
+  info.price = read_price(fields, where);
+  if (prompt != "full" && prompt != "minimal")
+    fields.fail_with(fmt::format("'prompt' is '{}'; use full or minimal", prompt));
   info.prompt = prompt == "minimal" ? PromptStyle::kMinimal : PromptStyle::kFull;
-  const std::string tools = entry.string_or("tools", "native");
   const std::optional<ToolCalling> calling = tool_calling_from_name(tools);
-  if (!calling) {
-    return fail(Code::kInvalidArgument, "model catalog: '{}' has the tools '{}'; use native or prompted",
-                info.id, tools);
-  }
-  info.tools = *calling;
-  info.sees_images = entry.bool_or("images", false);
-  Result<std::optional<Price>> price = read_prices(entry, info.id);
-  if (!price) return fail(std::move(price.error()));
-  info.price = *price;
-  const json::Value* files = entry.find("files");
-  if (files == nullptr) return info;
-  if (!files->is_array())
-    return fail(Code::kInvalidArgument, "model catalog: 'files' of '{}' is no array", info.id);
-  for (const json::Value& file : *files->as_array()) {
-    if (!file.is_string())
-      return fail(Code::kInvalidArgument, "model catalog: a file of '{}' is no text", info.id);
-    info.files.push_back(*file.as_string());
-  }
+  if (!calling) fields.fail_with(fmt::format("'tools' is '{}'; use native or prompted", tools));
+  info.tools = calling.value_or(ToolCalling::kNative);
+  if (id.empty() || id == "*") fields.fail_with("an id has at least one letter");
+  if (info.is_pattern() && !info.sent_as.empty()) fields.fail_with("'sent_as' is for one model only");
+  if (Result<> good = fields.finish(); !good) return fail(std::move(good.error()));
   return info;
+}
+
+// The file that says something of one model: the entry is below its provider.
+std::string_view origin_of_model(const std::vector<DataFile>& files, std::string_view provider,
+                                 std::string_view id) {
+  for (auto file = files.rbegin(); file != files.rend(); ++file) {
+    const json::Value* models = file->root.find("models");
+    const json::Value* section = models != nullptr ? models->find(provider) : nullptr;
+    if (section != nullptr && section->find(id) != nullptr) return file->path;
+  }
+  return origin_of(files, "models", provider);
 }
 
 }  // namespace
@@ -89,40 +107,105 @@ double cost_of(const Usage& usage, const Price& price) {
          kMillion;
 }
 
-Result<Catalog> Catalog::parse(std::string_view json_text) {
-  const Result<json::Value> root = json::parse(json_text);
-  if (!root) return fail(Code::kInvalidArgument, "model catalog: {}", root.error().message);
-  const json::Value* models = root->find("models");
-  if (models == nullptr || !models->is_array())
-    return fail(Code::kInvalidArgument, "model catalog: no array 'models'");
+Result<Catalog> Catalog::parse(const std::vector<DataFile>& files) {
+  const json::Value all = overlaid(files);
   Catalog catalog;
-  for (const json::Value& entry : *models->as_array()) {
-    Result<ModelInfo> info = read_entry(entry, catalog.models_.size() + 1);
-    if (!info) return fail(std::move(info.error()));
-    catalog.models_.push_back(std::move(*info));
+  for (const json::Member& section : *all.as_object()) {
+    const bool known = section.key == "models" || section.key == "aliases";
+    if (!known || !section.value.is_object())
+      return fail(Code::kInvalidArgument,
+                  "{}: '{}' is not read; use tables [models.PROVIDER] and a table [aliases]",
+                  origin_of(files, section.key, ""), section.key);
+    Result<> read = section.key == "models" ? catalog.read_models(section.value, files)
+                                            : catalog.read_aliases(section.value, files);
+    if (!read) return fail(std::move(read.error()));
   }
   return catalog;
 }
 
-const ModelInfo* Catalog::lookup(std::string_view id) const {
+Result<> Catalog::read_models(const json::Value& sections, const std::vector<DataFile>& files) {
+  for (const json::Member& section : *sections.as_object()) {
+    if (!section.value.is_object())
+      return fail(Code::kInvalidArgument, "{}: models.{} is no table of models",
+                  origin_of(files, "models", section.key), section.key);
+    for (const json::Member& each : *section.value.as_object()) {
+      Result<ModelInfo> info =
+          read_entry(section.key, each.key, each.value, origin_of_model(files, section.key, each.key));
+      if (!info) return fail(std::move(info.error()));
+      models_.push_back(std::move(*info));
+    }
+  }
+  return {};
+}
+
+Result<> Catalog::read_aliases(const json::Value& aliases, const std::vector<DataFile>& files) {
+  for (const json::Member& each : *aliases.as_object()) {
+    const std::string* target = each.value.as_string();
+    if (target == nullptr || target->find('/') == std::string::npos || each.key.contains('/'))
+      return fail(Code::kInvalidArgument, "{}: alias '{}' must be without '/' and stand for \"PROVIDER/ID\"",
+                  origin_of(files, "aliases", each.key), each.key);
+    aliases_[strings::lower(each.key)] = *target;
+  }
+  return {};
+}
+
+const ModelInfo* Catalog::lookup(const std::string_view* provider, std::string_view id) const {
   const ModelInfo* best = nullptr;
+  size_t length = 0;  // of the beginning that fits
   for (const ModelInfo& model : models_) {
+    if (provider != nullptr ? model.provider != *provider : model.provider == kLocal) continue;
     if (model.id == id) return &model;
-    if (!model.id.ends_with('*')) continue;
-    const std::string_view start = std::string_view(model.id).substr(0, model.id.size() - 1);
-    if (id.starts_with(start) && (best == nullptr || best->id.size() < model.id.size())) best = &model;
+    if (!model.sent_as.empty() && model.sent_as == id && length < kExact) {
+      best = &model;
+      length = kExact;
+    }
+    if (!model.is_pattern() && !model.family) continue;
+    const std::string_view start = model.is_pattern()
+                                       ? std::string_view(model.id).substr(0, model.id.size() - 1)
+                                       : std::string_view(model.id);
+    if (id.starts_with(start) && (best == nullptr || length < start.size())) {
+      best = &model;
+      length = start.size();
+    }
   }
   return best;
 }
 
-ModelInfo Catalog::find(std::string_view id) const {
-  const ModelInfo* known = lookup(id);
-  if (known == nullptr) {
-    const size_t slash = id.rfind('/');
-    if (slash != std::string_view::npos) known = lookup(id.substr(slash + 1));
+const ModelInfo* Catalog::of_provider(std::string_view provider, std::string_view id) const {
+  return lookup(&provider, id);
+}
+
+std::vector<std::string> Catalog::providers_of(std::string_view id) const {
+  std::vector<std::string> exact;
+  std::vector<std::string> others;
+  for (const ModelInfo& model : models_) {
+    if (model.provider == kLocal) continue;
+    std::vector<std::string>& found = model.id == id ? exact : others;
+    if (std::ranges::find(found, model.provider) == found.end() && of_provider(model.provider, id) != nullptr)
+      found.push_back(model.provider);
   }
+  for (const std::string& each : others) {
+    if (std::ranges::find(exact, each) == exact.end()) exact.push_back(each);
+  }
+  return exact;
+}
+
+std::string Catalog::aliased(std::string_view name) const {
+  const auto found = aliases_.find(strings::lower(name));
+  return found != aliases_.end() ? found->second : std::string();
+}
+
+ModelInfo Catalog::find(std::string_view name) const {
+  const std::string target = aliased(name);
+  const std::string_view id = target.empty() ? name : std::string_view(target);
+  const size_t first = id.find('/');
+  const ModelInfo* known = nullptr;
+  if (first != std::string_view::npos) known = of_provider(id.substr(0, first), id.substr(first + 1));
+  if (known == nullptr) known = lookup(nullptr, id);
+  if (known == nullptr && first != std::string_view::npos)
+    known = lookup(nullptr, id.substr(id.rfind('/') + 1));
   ModelInfo info = known != nullptr ? *known : ModelInfo{};
-  info.id = std::string(id);
+  info.id = std::string(name);
   return info;
 }
 

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "llm/fields.h"
 #include "llm/provider.h"
 
 namespace chela::llm {
@@ -28,32 +30,55 @@ struct Price {
 };
 
 struct ModelInfo {
-  std::string id;                   // exact, or with a '*' at the end for all ids that begin so
-  std::int64_t context_tokens = 0;  // 0: not known
+  std::string id;                      // exact, or with a '*' at the end for all ids that begin so
+  std::string provider = {};           // "" when nothing is known of the model
+  std::string sent_as = {};            // the provider's own name of it; "": the id
+  bool family = false;                 // stands for ids that begin so, too
+  std::int64_t context_tokens = 0;     // 0: not known
+  std::int64_t max_output_tokens = 0;  // 0: not known
   PromptStyle prompt = PromptStyle::kFull;
   ToolCalling tools = ToolCalling::kNative;
   bool sees_images = false;
+  bool reasons = false;                       // thinks before it answers
+  bool prefills = false;                      // goes on with an answer that was begun for it
   std::optional<Price> price = std::nullopt;  // nothing: not known
   std::vector<std::string> files = {};        // what a local model needs under $CHELA_HOME/models
+
+  bool is_pattern() const { return id.ends_with('*'); }
+  std::string full_id() const { return provider + "/" + id; }
 };
 
 // US dollars.
 double cost_of(const Usage& usage, const Price& price);
 
-// What is known about models: share/models/catalog.json. Immutable.
+// What is known about models: share/models.toml and a person's own file. Immutable.
 class Catalog {
  public:
-  // kInvalidArgument says which entry is wrong.
-  static Result<Catalog> parse(std::string_view json_text);
+  // From files with tables [models.PROVIDER] and a table [aliases], laid over each other. kInvalidArgument names file, model and key.
+  static Result<Catalog> parse(const std::vector<DataFile>& files);
 
-  // The entry of the id: an exact one, else the longest that it begins with, else one that knows nothing but the id. A provider's
-  // name in front ("openai/gpt-4o") is passed over when the whole id is not known.
-  ModelInfo find(std::string_view id) const;
+  // The entry that a name means: "provider/id", an id or an alias; an exact id before the longest that it begins with. What nobody
+  // knows knows nothing but its id. The name is looked up without a provider that is not known.
+  ModelInfo find(std::string_view name) const;
+
+  // The entry of a provider's model by its id, or the name it is sent as; nullptr when there is none.
+  const ModelInfo* of_provider(std::string_view provider, std::string_view id) const;
+  // The providers that have an entry for the name: first those whose id it is, then others. Models of this machine are left out.
+  std::vector<std::string> providers_of(std::string_view id) const;
+  // What the alias stands for, "provider/id"; "" when it is none. Case does not matter.
+  std::string aliased(std::string_view name) const;
+
+  const std::vector<ModelInfo>& models() const { return models_; }  // patterns among them
+  const std::map<std::string, std::string, std::less<>>& aliases() const { return aliases_; }
 
  private:
-  const ModelInfo* lookup(std::string_view id) const;
+  Result<> read_models(const json::Value& sections, const std::vector<DataFile>& files);
+  Result<> read_aliases(const json::Value& aliases, const std::vector<DataFile>& files);
+  // Of one provider, or of all but the local one.
+  const ModelInfo* lookup(const std::string_view* provider, std::string_view id) const;
 
   std::vector<ModelInfo> models_;
+  std::map<std::string, std::string, std::less<>> aliases_;  // in small letters, to "provider/id"
 };
 
 }  // namespace chela::llm

@@ -4,17 +4,30 @@
 
 #include <fstream>
 #include <iterator>
+#include <set>
+
+#include "config/toml_value.h"
 
 namespace chela::llm {
 namespace {
 
-std::string shipped() {
-  std::ifstream file(CHELA_SOURCE_DIR "/share/models/catalog.json");
-  return {std::istreambuf_iterator<char>(file), {}};
+DataFile file(std::string_view text, std::string path = "ours.toml") {
+  Result<json::Value> root = config::parse_toml_value(text, path);
+  EXPECT_TRUE(root) << root.error().text();
+  return {.path = std::move(path), .root = std::move(*root)};
 }
 
+Result<Catalog> parse(std::string_view text) { return Catalog::parse({file(text)}); }
+
+DataFile shipped_file(std::string_view name) {
+  std::ifstream in(CHELA_SOURCE_DIR "/share/" + std::string(name));
+  return file(std::string{std::istreambuf_iterator<char>(in), {}}, std::string(name));
+}
+
+Result<Catalog> shipped() { return Catalog::parse({shipped_file("models.toml")}); }
+
 TEST(Catalog, TheShippedOneKnowsTheLocalModel) {
-  const Result<Catalog> catalog = Catalog::parse(shipped());
+  const Result<Catalog> catalog = shipped();
   ASSERT_TRUE(catalog) << catalog.error().text();
   const ModelInfo local = catalog->find("local/small");
   EXPECT_EQ(local.prompt, PromptStyle::kMinimal);
@@ -25,7 +38,7 @@ TEST(Catalog, TheShippedOneKnowsTheLocalModel) {
 }
 
 TEST(Catalog, SaysWhichModelsAreOfferedToolsInTheirPrompt) {
-  const Result<Catalog> catalog = Catalog::parse(shipped());
+  const Result<Catalog> catalog = shipped();
   ASSERT_TRUE(catalog) << catalog.error().text();
   EXPECT_EQ(catalog->find("gpt-4o-mini").tools, ToolCalling::kNative);
   EXPECT_EQ(catalog->find("nobody-knows-it").tools, ToolCalling::kNative);
@@ -38,9 +51,10 @@ TEST(Catalog, SaysWhichModelsAreOfferedToolsInTheirPrompt) {
 }
 
 TEST(Catalog, PricesGiveCosts) {
-  const Result<Catalog> catalog = Catalog::parse(
-      R"({"models":[{"id":"a","price":{"input":2,"output":10,"cached_input":0.5}},{"id":"b","price":{"input":2,"output":10}},
-                    {"id":"c"},{"id":"free","price":{}}]})");
+  const Result<Catalog> catalog = parse(
+      "[models.x]\na = { price = { input = 2, output = 10, cached_input = 0.5 } }\nb = { price = { input = "
+      "2, output = 10 } }\n"
+      "c = {}\nfree = { price = {} }\n");
   ASSERT_TRUE(catalog) << catalog.error().text();
   const Usage usage{.input_tokens = 1'000'000, .output_tokens = 100'000, .cached_tokens = 400'000};
   EXPECT_DOUBLE_EQ(cost_of(usage, catalog->find("a").price.value()), 1.2 + 0.2 + 1.0);
@@ -51,7 +65,7 @@ TEST(Catalog, PricesGiveCosts) {
 }
 
 TEST(Catalog, TheShippedPricesAreThoseOfTheModelItself) {
-  const Result<Catalog> catalog = Catalog::parse(shipped());
+  const Result<Catalog> catalog = shipped();
   ASSERT_TRUE(catalog);
   EXPECT_EQ(catalog->find("gpt-4o-2024-08-06").price->input, 2.5);
   EXPECT_EQ(catalog->find("gpt-4o-mini-2024-07-18").price->input, 0.15);
@@ -59,30 +73,101 @@ TEST(Catalog, TheShippedPricesAreThoseOfTheModelItself) {
   EXPECT_EQ(catalog->find("local/small").price->output, 0);
 }
 
-TEST(Catalog, TheLongestBeginningWins) {
-  const Result<Catalog> catalog = Catalog::parse(
-      R"({"models":[{"id":"a*","context_tokens":1},{"id":"ab*","context_tokens":2},{"id":"abc","context_tokens":3}]})");
+TEST(Catalog, TheShippedOneHasTheModelsAndAliasesOfItsForerunners) {
+  const Result<Catalog> catalog = shipped();
+  ASSERT_TRUE(catalog) << catalog.error().text();
+  const auto named =
+      std::ranges::count_if(catalog->models(), [](const ModelInfo& each) { return !each.is_pattern(); });
+  EXPECT_GE(named, 47);
+  EXPECT_GE(catalog->aliases().size(), 46u);
+  for (const auto& [alias, target] : catalog->aliases()) {
+    const size_t slash = target.find('/');
+    EXPECT_NE(catalog->of_provider(target.substr(0, slash), target.substr(slash + 1)), nullptr) << alias;
+  }
+  std::set<std::string> seen;
+  for (const ModelInfo& each : catalog->models()) {
+    EXPECT_TRUE(seen.insert(each.full_id()).second) << each.full_id();
+    if (each.is_pattern()) continue;
+    EXPECT_GT(each.context_tokens, 0) << each.full_id();
+    EXPECT_TRUE(each.price) << each.full_id();
+  }
+}
+
+TEST(Catalog, AnAliasIsTheModelItStandsFor) {
+  const Result<Catalog> catalog = shipped();
   ASSERT_TRUE(catalog);
+  EXPECT_EQ(catalog->aliased("Opus"), "anthropic/claude-opus-4-6");
+  EXPECT_EQ(catalog->aliased("gpt-4o"), "");
+  const ModelInfo opus = catalog->find("opus");
+  EXPECT_EQ(opus.id, "opus");
+  EXPECT_EQ(opus.provider, "anthropic");
+  EXPECT_EQ(opus.price->output, 75);
+  EXPECT_TRUE(opus.sees_images);
+  EXPECT_TRUE(opus.prefills);
+}
+
+TEST(Catalog, AModelIsFoundByIdAndByTheNameItIsSentAs) {
+  const Result<Catalog> catalog = shipped();
+  ASSERT_TRUE(catalog);
+  ASSERT_NE(catalog->of_provider("groq", "llama-3.3-70b"), nullptr);
+  EXPECT_EQ(catalog->of_provider("groq", "llama-3.3-70b")->sent_as, "llama-3.3-70b-versatile");
+  EXPECT_EQ(catalog->of_provider("groq", "llama-3.3-70b-versatile")->id, "llama-3.3-70b");
+  EXPECT_EQ(catalog->of_provider("openai", "llama-3.3-70b"), nullptr);
+  EXPECT_EQ(catalog->providers_of("llama-3.3-70b").front(), "groq");
+  EXPECT_EQ(catalog->providers_of("gpt-4o-2024-08-06"), (std::vector<std::string>{"openai"}));
+  EXPECT_TRUE(catalog->providers_of("small").empty()) << "a local model is named in full";
+}
+
+TEST(Catalog, APersonsFileIsUppermost) {
+  const Result<Catalog> catalog = Catalog::parse(
+      {shipped_file("models.toml"), file("[models.openai]\ngpt-4o = { context = 5 }\n[models.mine]\nm = { "
+                                         "context = 7, sent_as = \"big/m\" }\n[aliases]\n"
+                                         "fast = \"mine/m\"\n",
+                                         "theirs.toml")});
+  ASSERT_TRUE(catalog) << catalog.error().text();
+  EXPECT_EQ(catalog->find("gpt-4o").context_tokens, 5);
+  EXPECT_EQ(catalog->find("gpt-4o").price->input, 2.5);
+  EXPECT_EQ(catalog->find("fast").context_tokens, 7);
+}
+
+TEST(Catalog, TheLongestBeginningWins) {
+  const Result<Catalog> catalog = parse(
+      "[models.p]\n\"a*\" = { context = 1 }\n\"ab*\" = { context = 2 }\nabc = { context = 3 }\nabd = { "
+      "context = 4, family = true }\n");
+  ASSERT_TRUE(catalog) << catalog.error().text();
   EXPECT_EQ(catalog->find("ax").context_tokens, 1);
   EXPECT_EQ(catalog->find("abx").context_tokens, 2);
   EXPECT_EQ(catalog->find("abc").context_tokens, 3);
+  EXPECT_EQ(catalog->find("abcd").context_tokens, 2);
+  EXPECT_EQ(catalog->find("abd-2026").context_tokens, 4);
   const ModelInfo unknown = catalog->find("x/y");
   EXPECT_EQ(unknown.id, "x/y");
+  EXPECT_EQ(unknown.provider, "");
   EXPECT_EQ(unknown.context_tokens, 0);
   EXPECT_EQ(unknown.prompt, PromptStyle::kFull);
 }
 
-TEST(Catalog, SaysWhichEntryIsWrong) {
+TEST(Catalog, AMistakeNamesFileModelAndKey) {
+  const auto mistake = [](std::string_view text) {
+    const Result<Catalog> read =
+        Catalog::parse({file("[models.p]\na = { context = 1 }\n"), file(text, "theirs.toml")});
+    EXPECT_FALSE(read) << text;
+    if (!read) EXPECT_EQ(read.error().code, Code::kInvalidArgument);
+    return read ? std::string() : read.error().message;
+  };
+  EXPECT_EQ(mistake("[models.p]\na = { prompt = \"short\" }\n"),
+            "theirs.toml: model 'p/a': 'prompt' is 'short'; use full or minimal");
+  EXPECT_EQ(mistake("[models.p]\na = { price = { input = -1 } }\n"),
+            "theirs.toml: model 'p/a': 'input' must be a number from 0 on");
   for (const std::string_view text :
-       {R"(nothing)", R"({})", R"({"models":[{}]})", R"({"models":[{"id":"a","prompt":"short"}]})",
-        R"({"models":[{"id":"a","tools":"xml"}]})", R"({"models":[{"id":"a","context_tokens":-1}]})",
-        R"({"models":[{"id":"a","price":2}]})", R"({"models":[{"id":"a","price":{"input":-1}}]})",
-        R"({"models":[{"id":"a","price":{"output":"x"}}]})", R"({"models":[{"id":"a","files":[1]}]})"}) {
-    const Result<Catalog> catalog = Catalog::parse(text);
-    ASSERT_FALSE(catalog) << text;
-    EXPECT_EQ(catalog.error().code, Code::kInvalidArgument);
-    EXPECT_TRUE(catalog.error().message.starts_with("model catalog: "));
-  }
+       {"[models.p]\na = 1\n", "[models]\np = 1\n", "[model.p]\n", "models = 1\n",
+        "[models.p]\na = { context = -1 }\n", "[models.p]\na = { price = 2 }\n",
+        "[models.p]\na = { price = { output = \"x\" } }\n", "[models.p]\na = { files = [1] }\n",
+        "[models.p]\na = { tools = \"xml\" }\n", "[models.p]\na = { ctx = 1 }\n",
+        "[models.p]\na = { flags = [\"smart\"] }\n", "[models.p]\n\"*\" = {}\n",
+        "[models.p]\n\"a*\" = { sent_as = \"b\" }\n", "[aliases]\nx = 1\n", "[aliases]\nx = \"y\"\n",
+        "[aliases]\n\"a/b\" = \"p/a\"\n"})
+    EXPECT_TRUE(mistake(text).starts_with("theirs.toml: ")) << text << mistake(text);
 }
 
 }  // namespace

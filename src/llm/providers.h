@@ -27,6 +27,7 @@ struct Quirks {
   std::vector<std::string> unsupported_params = {};  // by OpenAI's names; never sent
   bool strict_schemas = false;                       // every property of a tool required, no others allowed
   ToolNames tool_names = ToolNames::kAny;
+  bool alternate_roles = false;  // neighbours of one role are made one message
 };
 
 // One provider of models: an entry of share/providers.toml or of a person's own file.
@@ -61,7 +62,7 @@ class Providers {
   const std::vector<ProviderEntry>& all() const { return entries_; }
 
  private:
-  std::vector<ProviderEntry> entries_;  // in the order of the files
+  std::vector<ProviderEntry> entries_;  // by id
 };
 
 }  // namespace chela::llm

@@ -12,14 +12,18 @@ Task<Result<crypto::Secret>> FileVault::get(Scope scope, std::string name) {
 }
 
 Task<Result<>> FileVault::set(Scope scope, std::string name, crypto::Secret value) {
-  co_return co_await pool_.run([file = file_, scope = std::move(scope), name = std::move(name),
-                                value = std::move(value),
-                                now = clock_.now()] { return file->set(scope, name, value, now); });
+  Result<> done = co_await pool_.run([file = file_, scope = std::move(scope), name = std::move(name),
+                                      value = std::move(value),
+                                      now = clock_.now()] { return file->set(scope, name, value, now); });
+  if (done && tell_) co_await tell_();
+  co_return done;
 }
 
 Task<Result<>> FileVault::remove(Scope scope, std::string name) {
-  co_return co_await pool_.run(
+  Result<> done = co_await pool_.run(
       [file = file_, scope = std::move(scope), name = std::move(name)] { return file->remove(scope, name); });
+  if (done && tell_) co_await tell_();
+  co_return done;
 }
 
 }  // namespace chela::security

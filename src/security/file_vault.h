@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "runtime/clock.h"
@@ -21,11 +22,14 @@ class FileVault final : public Vault {
   Task<Result<>> remove(Scope scope, std::string name) override;
 
   const VaultFile& file() const { return *file_; }
+  // Awaited after each change, before whoever made it hears that it is made.
+  void on_change(std::function<Task<>()> tell) { tell_ = std::move(tell); }
 
  private:
   std::shared_ptr<const VaultFile> file_;  // also of work that is still on the pool
   runtime::Pool& pool_;
   const runtime::Clock& clock_;
+  std::function<Task<>()> tell_;
 };
 
 }  // namespace chela::security

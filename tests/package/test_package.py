@@ -150,7 +150,7 @@ def test_the_debian_package_is_complete_and_harmless(packages):
     listed = subprocess.run(["tar", "-t"], input=control, capture_output=True, check=True).stdout.decode().split()
     assert set(listed) <= {"./", "./control", "./md5sums"}  # nothing runs at its installation
     contents = subprocess.run(["dpkg-deb", "--contents", deb], capture_output=True, text=True, check=True).stdout
-    for path in ("./usr/bin/chela", "./usr/bin/chela-infer", "./usr/bin/chela-guard", "./usr/share/chela/models/catalog.json",
+    for path in ("./usr/bin/chela", "./usr/bin/chela-infer", "./usr/bin/chela-guard", "./usr/share/chela/models.toml",
                  "./usr/lib/systemd/user/chela.service", "./usr/share/doc/chela/copyright"):
         assert re.search(rf" {re.escape(path)}$", contents, re.MULTILINE), path
     assert all(line.split()[1] == "root/root" for line in contents.splitlines())

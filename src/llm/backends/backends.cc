@@ -3,52 +3,176 @@
 namespace chela::llm {
 namespace {
 
-constexpr std::string_view kLocalPrefix = "local/";
 constexpr std::string_view kLocalDefault = "local/small";
 
-openai::Options remote_options(const config::LlmSettings& llm) {
-  openai::Options options{.base_url = llm.base_url, .unix_socket = llm.unix_socket, .api_key = llm.api_key};
-  options.address_key = llm.base_url_key;
-  options.extra_headers = llm.extra_headers;
-  if (llm.stall_timeout.count() > 0) options.stall_timeout = llm.stall_timeout;
-  return options;
+std::string names_of(const Providers& providers) {
+  std::string names = "local, openai_compatible";
+  for (const ProviderEntry& each : providers.all()) names += ", " + each.id;
+  return names;
+}
+
+// The entry of the configured backend. What the settings say of its address makes it a server of the person's own, which may need no key.
+Result<ProviderEntry> entry_of(const config::LlmSettings& llm, const Providers& providers) {
+  using config::LlmBackend;
+  if (llm.backend == LlmBackend::kOpenAiCompatible) {
+    return ProviderEntry{.id = "openai_compatible",
+                         .name = "the configured provider",
+                         .key = KeyNeed::kOptional,
+                         .aggregator = true};
+  }
+  const std::string id = llm.backend == LlmBackend::kOpenAi   ? "openai"
+                         : llm.backend == LlmBackend::kOllama ? "ollama"
+                                                              : llm.provider;
+  const ProviderEntry* known = providers.find(id);
+  if (known == nullptr)
+    return fail(
+        Code::kUnsupported,
+        "llm.backend '{}' is not supported; use one of {}. A provider with an OpenAI-compatible address is "
+        "openai_compatible with LLM_BASE_URL, or an entry of providers.toml",
+        id, names_of(providers));
+  ProviderEntry entry = *known;
+  const bool own_address = !llm.base_url.empty() && llm.base_url != known->base_url;
+  if (own_address || !llm.unix_socket.empty()) entry.key = KeyNeed::kOptional;
+  return entry;
+}
+
+Task<Result<std::unique_ptr<Provider>>> make_adapter(ProviderEntry entry, ProviderWishes wishes,
+                                                     BackendParts parts) {
+  Result<ProviderSetup> setup = co_await set_up(entry, std::move(wishes), parts.keys);
+  if (!setup) co_return fail(std::move(setup.error()));
+  co_return make_provider(entry, std::move(*setup), parts.http, parts.loop);
 }
 
 }  // namespace
 
+Backends::Backends(ModelData data, const config::LlmSettings& llm, BackendParts parts)
+    : data_(std::move(data)),
+      parts_(parts),
+      max_retries_(llm.max_retries),
+      stall_timeout_(llm.stall_timeout) {}
+
 Result<std::unique_ptr<Backends>> Backends::create(const config::LlmSettings& llm,
-                                                   const config::InferSettings& infer, Catalog catalog,
+                                                   const config::InferSettings& infer, ModelData data,
                                                    LocalPaths paths, BackendParts parts) {
-  std::unique_ptr<Backends> made(new Backends(std::move(catalog)));
-  made->set_default_model(llm.model);
+  std::unique_ptr<Backends> made(new Backends(std::move(data), llm, parts));
+  if (Result<> local = made->make_local(infer, std::move(paths)); !local)
+    return fail(std::move(local.error()));
+  if (Result<> backend = made->make_backend(llm); !backend) return fail(std::move(backend.error()));
+  made->set_default_model(llm.model, llm.model_naming);
+  return made;
+}
+
+Result<> Backends::make_local(const config::InferSettings& infer, LocalPaths paths) {
   local::InferOptions options{.program = std::move(paths.infer_program),
                               .models_dir = std::move(paths.models_dir),
                               .socket = std::move(paths.socket),
                               .threads = infer.threads,
                               .idle = infer.idle};
-  Result<std::unique_ptr<local::LocalProvider>> local =
-      local::LocalProvider::create(std::move(options), made->catalog_, parts.loop, parts.poller, parts.http);
+  Result<std::unique_ptr<local::LocalProvider>> local = local::LocalProvider::create(
+      std::move(options), data_.catalog, parts_.loop, parts_.poller, parts_.http);
   if (!local) return fail(std::move(local.error()));
-  made->local_ = std::move(*local);
-  made->local_retry_ = std::make_unique<RetryProvider>(*made->local_, parts.loop, parts.ids, llm.max_retries);
-  if (llm.backend == config::LlmBackend::kLocal) return made;
-  Result<std::unique_ptr<openai::OpenAiProvider>> remote =
-      openai::OpenAiProvider::create(remote_options(llm), parts.http, parts.loop);
-  if (!remote) return fail(std::move(remote.error()));
-  made->remote_ = std::move(*remote);
-  made->remote_retry_ =
-      std::make_unique<RetryProvider>(*made->remote_, parts.loop, parts.ids, llm.max_retries);
-  return made;
+  local_ = local->get();
+  const auto as_it_is = [](const std::string& model) { return model; };
+  local_chain_ = std::make_unique<Chain>(std::move(*local), Quirks{}, as_it_is, chain_parts());
+  return {};
 }
 
-void Backends::set_default_model(std::string model) {
-  default_model_ = model.empty() ? std::string(kLocalDefault) : std::move(model);
+Result<> Backends::make_backend(const config::LlmSettings& llm) {
+  if (llm.backend == config::LlmBackend::kLocal) {
+    shape_ = {.id = "local"};
+    backend_default_ = kLocalDefault;
+    return {};
+  }
+  Result<ProviderEntry> entry = entry_of(llm, data_.providers);
+  if (!entry) return fail(std::move(entry.error()));
+  ProviderWishes wishes{.base_url = llm.base_url,
+                        .address_key = llm.base_url_key,
+                        .unix_socket = llm.unix_socket,
+                        .api_key = llm.api_key,
+                        .extra_headers = llm.extra_headers,
+                        .stall_timeout = llm.stall_timeout};
+  // A wrong address is said now, not at the first call.
+  if (!wishes.base_url.empty()) {
+    ProviderSetup trial{
+        .base_url = wishes.base_url, .address_key = wishes.address_key, .unix_socket = wishes.unix_socket};
+    if (auto made = make_provider(*entry, std::move(trial), parts_.http, parts_.loop); !made)
+      return fail(std::move(made.error()));
+  }
+  shape_ = {.id = entry->id, .takes_any = entry->aggregator};
+  backend_default_ = default_model_of(*entry, parts_.keys);
+  backend_entry_ = std::make_unique<ProviderEntry>(*entry);
+  backend_wishes_ = wishes;
+  backend_ = chain(std::move(*entry), std::move(wishes));
+  return {};
+}
+
+Chain::Parts Backends::chain_parts() const {
+  return {.loop = parts_.loop, .ids = parts_.ids, .max_retries = max_retries_};
+}
+
+std::unique_ptr<Chain> Backends::chain(ProviderEntry entry, ProviderWishes wishes) {
+  if (wishes.stall_timeout.count() <= 0) wishes.stall_timeout = kModelStallTimeout;
+  const auto naming = [this, id = entry.id](const std::string& model) {
+    return sent_as(data_.catalog, id, route_of(model).model);
+  };
+  Quirks quirks = entry.quirks;
+  auto make = [entry = std::move(entry), wishes = std::move(wishes), parts = parts_] {
+    return make_adapter(entry, wishes, parts);
+  };
+  return std::make_unique<Chain>(std::make_unique<KeyedProvider>(std::move(make), parts_.keys),
+                                 std::move(quirks), naming, chain_parts());
+}
+
+Chain& Backends::chain_of(const ProviderEntry& entry) {
+  std::unique_ptr<Chain>& there = chains_[entry.id];
+  if (!there) there = chain(entry, {.stall_timeout = stall_timeout_});
+  return *there;
+}
+
+void Backends::set_default_model(std::string model, config::ModelNaming naming) {
+  const bool own = naming == config::ModelNaming::kBackend;
+  default_model_ = model.empty() ? backend_default_ : std::move(model);
+  shape_.own_model = own ? default_model_ : std::string();
+}
+
+bool Backends::usable(const ProviderEntry& entry) const { return is_usable(entry, parts_.keys); }
+
+Route Backends::route_of(std::string_view model) const {
+  return route(model.empty() ? std::string_view(default_model_) : model, data_.catalog, data_.providers,
+               shape_, [this](const ProviderEntry& entry) { return usable(entry); });
+}
+
+ResolvedModel Backends::resolve(std::string_view model) const {
+  if (model.empty()) model = default_model_;
+  const Route to = route_of(model);
+  ResolvedModel out{.provider = shape_.id, .sent_as = to.model, .usable = true};
+  if (to.to == Route::To::kLocal) out.provider = "local";
+  if (to.to == Route::To::kProvider) out.provider = to.provider->id;
+  const ModelInfo* known = nullptr;
+  if (out.provider != "local") {
+    out.sent_as = sent_as(data_.catalog, out.provider, to.model);
+    known = data_.catalog.of_provider(out.provider, out.sent_as);
+    if (known == nullptr) known = data_.catalog.of_provider(out.provider, to.model);
+  }
+  out.info = known != nullptr ? *known : data_.catalog.find(model);
+  out.info.id = std::string(model);
+  if (to.to == Route::To::kProvider) out.usable = usable(*to.provider);
+  if (to.to == Route::To::kBackend && backend_entry_)
+    out.usable = !backend_wishes_.api_key.empty() || usable(*backend_entry_);
+  return out;
+}
+
+Result<> Backends::check(std::string_view model) const {
+  const Route to = route_of(model);
+  if (to.to == Route::To::kProvider && !usable(*to.provider)) return fail(key_missing(*to.provider));
+  return {};
 }
 
 Provider& Backends::provider_for(std::string_view model) {
-  if (model.empty()) model = default_model_;
-  if (remote_retry_ && !model.starts_with(kLocalPrefix)) return *remote_retry_;
-  return *local_retry_;
+  const Route to = route_of(model);
+  if (to.to == Route::To::kProvider) return chain_of(*to.provider).front();
+  if (to.to == Route::To::kBackend && backend_) return backend_->front();
+  return local_chain_->front();
 }
 
 }  // namespace chela::llm

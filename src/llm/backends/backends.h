@@ -1,14 +1,19 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/settings.h"
+#include "llm/backends/chain.h"
+#include "llm/backends/keyed_provider.h"
+#include "llm/backends/provider_setup.h"
+#include "llm/backends/route.h"
 #include "llm/local/local_provider.h"
 #include "llm/models.h"
-#include "llm/openai/openai_provider.h"
-#include "llm/retry.h"
+#include "llm/providers.h"
 
 namespace chela::llm {
 
@@ -18,6 +23,7 @@ struct BackendParts {
   os::Poller& poller;
   net::HttpClient& http;
   runtime::IdSource& ids;
+  ProviderKeys& keys;
 };
 
 struct LocalPaths {
@@ -26,36 +32,72 @@ struct LocalPaths {
   std::string socket;  // "$CHELA_HOME/run/infer.sock"
 };
 
-// The providers of this engine by its settings: the configured backend and, for ids that begin with "local/", the models of this
-// machine. Each is wrapped in retries. The owner awaits stop() before it destroys it.
+// What is known of models and providers: the files of share/ with a person's own laid over them.
+struct ModelData {
+  Catalog catalog;
+  Providers providers;
+};
+
+// Where a model's name leads, for people.
+struct ResolvedModel {
+  std::string provider;  // "groq", "openai_compatible", "local"
+  std::string sent_as;   // the provider's own name of the model
+  ModelInfo info;        // its id is the name that was asked about
+  bool usable = false;   // the provider has a key, or needs none
+};
+
+// All providers of this engine: the configured backend, the models of this machine ("local/..."), and every other provider that the
+// data knows, made when it is first asked. Each stands behind a Chain. The owner awaits stop() before it destroys it.
 class Backends {
  public:
-  // kInvalidArgument for a base URL that is none.
+  // kInvalidArgument for a base URL that is none, kUnsupported for a backend that there is none of.
   static Result<std::unique_ptr<Backends>> create(const config::LlmSettings& llm,
-                                                  const config::InferSettings& infer, Catalog catalog,
+                                                  const config::InferSettings& infer, ModelData data,
                                                   LocalPaths paths, BackendParts parts);
 
+  const std::string& backend_id() const { return shape_.id; }
   const std::string& default_model() const { return default_model_; }
-  // What is asked from now on when nobody names one; "" is the local default.
-  void set_default_model(std::string model);
-  // What is known of the model: context window, how much prompt it gets.
-  ModelInfo info(std::string_view model) const { return catalog_.find(model); }
-  // Which provider answers for the model, "" being the default one; ids that nobody knows go to the configured backend.
+  // What is asked from now on when nobody names one; "" is the backend's own default.
+  void set_default_model(std::string model, config::ModelNaming naming);
+  // What is known of the model: context window, how much prompt it gets, its price. "" is the default one.
+  ModelInfo info(std::string_view model) const { return resolve(model).info; }
+  ResolvedModel resolve(std::string_view model) const;
+  // kUnavailable, with what to do, when the model's provider has no key.
+  Result<> check(std::string_view model) const;
+  // Which provider answers for the model, "" being the default one; see route().
   Provider& provider_for(std::string_view model);
   Provider& default_provider() { return provider_for(default_model_); }
+
+  const Catalog& catalog() const { return data_.catalog; }
+  const Providers& providers() const { return data_.providers; }
+  // By its key alone; whether it answers only a call tells.
+  bool usable(const ProviderEntry& entry) const;
 
   // Ends chela-infer.
   Task<> stop() { return local_->stop(); }
 
  private:
-  explicit Backends(Catalog catalog) : catalog_(std::move(catalog)) {}
+  Backends(ModelData data, const config::LlmSettings& llm, BackendParts parts);
+  Result<> make_backend(const config::LlmSettings& llm);
+  Result<> make_local(const config::InferSettings& infer, LocalPaths paths);
+  Route route_of(std::string_view model) const;
+  Chain& chain_of(const ProviderEntry& entry);
+  std::unique_ptr<Chain> chain(ProviderEntry entry, ProviderWishes wishes);
+  Chain::Parts chain_parts() const;
 
-  Catalog catalog_;
+  const ModelData data_;
+  const BackendParts parts_;
+  const int max_retries_;
+  const std::chrono::milliseconds stall_timeout_;
+  BackendShape shape_;
+  std::string backend_default_;  // asked when a person names no model at all
   std::string default_model_;
-  std::unique_ptr<local::LocalProvider> local_;
-  std::unique_ptr<openai::OpenAiProvider> remote_;  // empty when the backend is the local one
-  std::unique_ptr<RetryProvider> local_retry_;
-  std::unique_ptr<RetryProvider> remote_retry_;
+  std::unique_ptr<ProviderEntry> backend_entry_;  // empty when the backend is the local one
+  ProviderWishes backend_wishes_;
+  std::unique_ptr<Chain> backend_;
+  std::map<std::string, std::unique_ptr<Chain>> chains_;  // of other providers, by id
+  local::LocalProvider* local_ = nullptr;                 // in local_chain_
+  std::unique_ptr<Chain> local_chain_;
 };
 
 }  // namespace chela::llm

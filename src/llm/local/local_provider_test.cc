@@ -16,7 +16,7 @@ namespace chela::llm::local {
 namespace {
 
 constexpr std::string_view kTestData = CHELA_SOURCE_DIR "/src/llm/local/testdata/";
-constexpr std::string_view kCatalog = R"({"models":[{"id":"local/small","files":["a.gguf"]}]})";
+constexpr std::string_view kCatalog = R"({"models":{"local":{"small":{"files":["a.gguf"]}}}})";
 
 class Local : public ::testing::Test {
  protected:
@@ -32,7 +32,7 @@ class Local : public ::testing::Test {
     options.threads = 3;
     options.idle = 90s;
     provider = std::move(
-        *LocalProvider::create(std::move(options), *Catalog::parse(kCatalog), loop, *poller, *http));
+        *LocalProvider::create(std::move(options), *Catalog::parse({{"models.toml", *json::parse(kCatalog)}}), loop, *poller, *http));
   }
   void restart(InferOptions options) {
     runtime::block_on(loop, provider->stop());
