@@ -1,5 +1,6 @@
 #include "app/configuration.h"
 
+#include "app/catalog.h"
 #include "base/limits.h"
 #include "obs/log.h"
 #include "os/environment.h"
@@ -28,6 +29,11 @@ Result<config::Sources> read_sources(const Paths& paths,
     if (value) return std::string(value->view());
     if (missing == MissingSecrets::kLeaveOut) return std::string();
     return fail(value.error());
+  };
+  sources.check_provider = [environment, home = paths.home](const std::string& name) -> Result<> {
+    const Result<llm::ModelData> data = find_model_data(environment, home);
+    if (!data) return fail(data.error());
+    return llm::check_backend(name, data->providers);
   };
   Result<std::string> text = read_configuration_file(paths);
   if (!text) return fail(text.error());

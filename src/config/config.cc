@@ -189,6 +189,10 @@ Result<Config> Config::load(const Sources& sources) {
     config.explained_[std::string(key.name)] = {&key, std::move(shown), found.layer, found.origin};
   }
   if (const Result<> built = config.build(); !built) return fail(built.error());
+  const LlmSettings& llm = config.settings_.llm;
+  if (llm.backend == LlmBackend::kProvider && sources.check_provider) {
+    if (const Result<> known = sources.check_provider(llm.provider); !known) return fail(known.error());
+  }
   return config;
 }
 

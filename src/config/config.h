@@ -36,6 +36,9 @@ struct Sources {
   std::string file_text = {};                                   // TOML
   std::map<std::string, std::string> settings = {};  // key name, text; unknown names are passed over
   SecretLookup secrets = {};                         // without it a `secret:NAME` is an error
+  // Whether a provider of that name can be the backend, asked only for a name that this folder does not know; without it any can. The
+  // error names those there are.
+  std::function<Result<>(const std::string& name)> check_provider = {};
 };
 
 // A value as it won, for `chela config` and error messages.
@@ -49,7 +52,8 @@ struct Explained {
 // The configuration of one start. Immutable.
 class Config {
  public:
-  // kInvalidArgument names file, line, key, what was expected and what was given.
+  // kInvalidArgument names file, line, key, what was expected and what was given; kUnsupported names a backend that there is none of
+  // and what to use instead.
   static Result<Config> load(const Sources& sources);
 
   const Settings& settings() const { return settings_; }

@@ -97,6 +97,10 @@ TEST(Config, TheBackendFollowsWhatIsConfigured) {
   EXPECT_EQ(config->settings().llm.backend, LlmBackend::kProvider);
   EXPECT_EQ(config->settings().llm.provider, "groq");
   EXPECT_EQ(config->settings().llm.base_url, "");
+  sources.check_provider = [](const std::string& name) -> Result<> {
+    return fail(Code::kUnsupported, "no {}", name);
+  };
+  EXPECT_EQ(Config::load(sources).error().message, "no groq");
   sources.environment = {{"LLM_BACKEND", "ollama"}};
   EXPECT_EQ(Config::load(sources)->settings().llm.model, "llama3");
   sources.environment = {{"LLM_BACKEND", "openai_compatible"}};
@@ -106,14 +110,16 @@ TEST(Config, TheBackendFollowsWhatIsConfigured) {
 }
 
 TEST(Config, AModelThatWasStoredIsOneOfTheCatalog) {
-  const auto naming = [](std::map<std::string, std::string> environment, std::map<std::string, std::string> stored) {
+  const auto naming = [](std::map<std::string, std::string> environment,
+                         std::map<std::string, std::string> stored) {
     const auto config = Config::load({.environment = std::move(environment), .settings = std::move(stored)});
     return config->settings().llm.model_naming;
   };
   EXPECT_EQ(naming({{"LLM_BACKEND", "groq"}, {"LLM_MODEL", "m"}}, {}), ModelNaming::kBackend);
   EXPECT_EQ(naming({{"LLM_BACKEND", "groq"}}, {}), ModelNaming::kBackend) << "its own default";
   EXPECT_EQ(naming({{"LLM_BACKEND", "groq"}}, {{"llm.model", "anthropic/m"}}), ModelNaming::kCatalog);
-  EXPECT_EQ(naming({{"LLM_BACKEND", "groq"}, {"LLM_MODEL", "m"}}, {{"llm.model", "x"}}), ModelNaming::kBackend);
+  EXPECT_EQ(naming({{"LLM_BACKEND", "groq"}, {"LLM_MODEL", "m"}}, {{"llm.model", "x"}}),
+            ModelNaming::kBackend);
   EXPECT_EQ(naming({{"LLM_MODEL", "anthropic/m"}}, {}), ModelNaming::kCatalog) << "nobody named a backend";
 }
 

@@ -23,13 +23,8 @@ Result<ProviderEntry> entry_of(const config::LlmSettings& llm, const Providers& 
   const std::string id = llm.backend == LlmBackend::kOpenAi   ? "openai"
                          : llm.backend == LlmBackend::kOllama ? "ollama"
                                                               : llm.provider;
+  if (Result<> there = check_backend(id, providers); !there) return fail(std::move(there.error()));
   const ProviderEntry* known = providers.find(id);
-  if (known == nullptr)
-    return fail(
-        Code::kUnsupported,
-        "llm.backend '{}' is not supported; use one of {}. A provider with an OpenAI-compatible address is "
-        "openai_compatible with LLM_BASE_URL, or an entry of providers.toml",
-        id, names_of(providers));
   ProviderEntry entry = *known;
   const bool own_address = !llm.base_url.empty() && llm.base_url != known->base_url;
   if (own_address || !llm.unix_socket.empty()) entry.key = KeyNeed::kOptional;
@@ -44,6 +39,15 @@ Task<Result<std::unique_ptr<Provider>>> make_adapter(ProviderEntry entry, Provid
 }
 
 }  // namespace
+
+Result<> check_backend(std::string_view name, const Providers& providers) {
+  if (providers.find(name) != nullptr) return {};
+  return fail(
+      Code::kUnsupported,
+      "llm.backend '{}' is not supported; use one of {}. A provider with an OpenAI-compatible address is "
+      "openai_compatible with LLM_BASE_URL, or an entry of providers.toml",
+      name, names_of(providers));
+}
 
 Backends::Backends(ModelData data, const config::LlmSettings& llm, BackendParts parts)
     : data_(std::move(data)),

@@ -46,6 +46,9 @@ struct ResolvedModel {
   bool usable = false;   // the provider has a key, or needs none
 };
 
+// kUnsupported, naming those there are, when no provider of the name can be the backend.
+Result<> check_backend(std::string_view name, const Providers& providers);
+
 // All providers of this engine: the configured backend, the models of this machine ("local/..."), and every other provider that the
 // data knows, made when it is first asked. Each stands behind a Chain. The owner awaits stop() before it destroys it.
 class Backends {

@@ -31,8 +31,9 @@ class Local : public ::testing::Test {
     options.socket = dir.path() + "/infer.sock";
     options.threads = 3;
     options.idle = 90s;
-    provider = std::move(
-        *LocalProvider::create(std::move(options), *Catalog::parse({{"models.toml", *json::parse(kCatalog)}}), loop, *poller, *http));
+    provider = std::move(*LocalProvider::create(std::move(options),
+                                                *Catalog::parse({{"models.toml", *json::parse(kCatalog)}}),
+                                                loop, *poller, *http));
   }
   void restart(InferOptions options) {
     runtime::block_on(loop, provider->stop());
