@@ -16,6 +16,9 @@
 #include "runtime/event_loop.h"
 #include "runtime/id_source.h"
 
+namespace chela::llm {
+class Backends;
+}
 namespace chela::memory {
 class Workspace;
 }
@@ -61,6 +64,7 @@ struct Services {
   security::Vault* vault = nullptr;
   const tools::Registry* tools = nullptr;
   SettingsService* settings = nullptr;
+  const llm::Backends* backends = nullptr;
   std::function<llm::Provider&(std::string_view model)> provider_for = {};  // "" = the configured model's
   std::function<ModelSettings()> models = {};
   std::function<std::optional<llm::Price>(std::string_view model)> price = {};

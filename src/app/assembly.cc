@@ -177,6 +177,7 @@ Result<> Assembly::make_front() {
                .vault = &vault_,
                .tools = &tools_,
                .settings = &foundation_->service(),
+               .backends = backends_.get(),
                .provider_for = [this](std::string_view model) -> llm::Provider& {
                  return provider_for(model.empty() ? backends_->default_model() : std::string(model));
                },

@@ -210,9 +210,28 @@ class Parser {
   }
 
   void add_models() {
-    CLI::App* models = command("models", "the models of the configured backend; fetching local ones");
+    CLI::App* models = command("models", "models and their providers; fetching local ones");
     models->require_subcommand(1);
-    operation("list", "the models that can be used", "model::list", none, models);
+    CLI::App* list = operation("list", "the models of the backend", "model::list", none, models);
+    list->add_flag("--all", all_, "those of all providers instead, with prices");
+    list->add_option("--provider", text_, "those of this provider")->type_name("ID");
+    list->callback([this] {
+      if (all_ || !text_.empty()) {
+        out_.command = OperationCommand{.operation = "catalog::models",
+                                        .args = json::Value::object({{"provider", text_}})};
+      } else {
+        out_.command = OperationCommand{.operation = "model::list", .args = none()};
+      }
+    });
+    operation("aliases", "short names of models", "catalog::aliases", none, models);
+    operation("providers", "the providers there are, and which have a key", "catalog::providers", none,
+              models);
+    const auto named = [this] { return json::Value::object({{"model", id_}}); };
+    operation("test", "one tiny call: how long it takes, or what is wrong", "model::test", named, models)
+        ->add_option("MODEL", id_, "PROVIDER/MODEL, an id or an alias (else the default)");
+    operation("use", "the model that is asked from now on when nobody names one", "model::use", named, models)
+        ->add_option("MODEL", id_, "PROVIDER/MODEL, an id or an alias")
+        ->required();
     CLI::App* pull = command("pull", "fetch a local model: local/small", models);
     pull->add_option("MODEL", id_, "local/small")->required();
     pull->callback([this] { out_.command = PullCommand{.model = id_}; });

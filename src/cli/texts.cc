@@ -100,6 +100,54 @@ std::string models(const Value& value) {
   return out;
 }
 
+std::string yes(const Value& row, std::string_view key) { return row.bool_or(key, false) ? "yes" : "no"; }
+
+std::string catalog_models(const Value& value) {
+  std::vector<Row> rows;
+  const Value* items = value.find("models");
+  if (!items || !items->is_array() || items->as_array()->empty()) return "none\n";
+  for (const Value& each : *items->as_array()) {
+    const Value* price = each.find("price");
+    std::string flags;
+    if (const Value* all = each.find("flags"); all && all->is_array()) {
+      for (const Value& flag : *all->as_array()) flags += (flags.empty() ? "" : " ") + flag.as_string()[0];
+    }
+    rows.push_back({each.string_or("id"), cell(each, "context_tokens"), price ? cell(*price, "input") : "",
+                    price ? cell(*price, "output") : "", yes(each, "usable"), flags});
+  }
+  return table({"MODEL", "CONTEXT", "IN $/M", "OUT $/M", "USABLE", "CAN"}, rows);
+}
+
+std::string providers(const Value& value) {
+  std::vector<Row> rows;
+  const Value* items = value.find("providers");
+  if (!items || !items->is_array()) return "none\n";
+  for (const Value& each : *items->as_array()) {
+    const Value* keys = each.find("key_env");
+    const bool named = keys && keys->is_array() && !keys->as_array()->empty();
+    rows.push_back({(each.bool_or("backend", false) ? "* " : "  ") + each.string_or("id"),
+                    yes(each, "usable"), cell(each, "models"),
+                    named ? keys->as_array()->front().as_string()[0] : "", each.string_or("base_url")});
+  }
+  return table({"  PROVIDER", "USABLE", "MODELS", "KEY", "ADDRESS"}, rows);
+}
+
+std::string tested(const Value& value) {
+  const std::string where = fmt::format("{} ({} as {})", value.string_or("model"),
+                                        value.string_or("provider"), value.string_or("sent_as"));
+  if (value.bool_or("ok", false))
+    return fmt::format("{} answers after {} ms\n", where, value.int_or("latency_ms", 0));
+  const Value* error = value.find("error");
+  return fmt::format("{} does not answer: {}\n", where, error ? error->string_or("message") : "");
+}
+
+std::string used(const Value& value) {
+  std::string out = fmt::format("{} ({} as {}) is asked from now on\n", value.string_or("model"),
+                                value.string_or("provider"), value.string_or("sent_as"));
+  if (const std::string warning = value.string_or("warning"); !warning.empty()) out = warning + "\n";
+  return out;
+}
+
 std::string members(const Value& value) {
   std::vector<Row> rows;
   for (const json::Member& each : *value.as_object()) rows.push_back({each.key, cell(value, each.key)});
@@ -155,6 +203,11 @@ std::string text_for(std::string_view operation, const Value& value) {
   if (operation == "thread::export") return agent::traces::layout(value);
   if (operation == "thread::fork") return value.string_or("id") + "\n";
   if (operation == "model::list") return models(value);
+  if (operation == "catalog::models") return catalog_models(value);
+  if (operation == "catalog::providers") return providers(value);
+  if (operation == "catalog::aliases") return list(value, "aliases", {"ALIAS", "MODEL"}, {"alias", "model"});
+  if (operation == "model::test") return tested(value);
+  if (operation == "model::use") return used(value);
   if (operation == "token::create") return value.string_or("token") + "\n";
   if (operation == "system::status" || operation == "engine::queue::topic_stats") return members(value);
   if (operation == "engine::functions::list")

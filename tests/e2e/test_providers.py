@@ -1,5 +1,7 @@
 """Models of several providers: by the data of a home, with the keys of each, without a restart."""
 
+import json
+
 import pytest
 
 from support import Chat
@@ -126,3 +128,37 @@ def test_a_backend_that_there_is_none_of_is_said(own_engine):
     own_engine.env.update(LLM_BACKEND="nobody", LLM_BASE_URL=None)
     code, _, err = own_engine.cli("run", "-m", "hello")
     assert code == 2 and "'nobody' is not supported" in err and "groq" in err
+
+
+def test_the_command_line_shows_tries_and_chooses_models(two, model, second):
+    two.env["LLM_MODEL"] = None
+    two.env["LLM_BACKEND"] = None
+    two.restart()
+    code, out, _ = two.cli("models", "providers")
+    assert code == 0 and "second" in out and "SECOND_API_KEY" in out and "groq" in out
+    code, out, _ = two.cli("models", "aliases")
+    assert code == 0 and "wise" in out and "second/clever" in out
+    code, out, _ = two.cli("models", "list", "--provider", "second")
+    assert code == 0 and "second/clever" in out and "50000" in out
+    code, out, _ = two.cli("models", "list", "--all", "--json")
+    assert code == 0 and len(json.loads(out)["models"]) > 47
+    give_key(two)
+    code, out, _ = two.cli("models", "test", "wise")
+    assert code == 0 and "second as second-clever-2026" in out and "answers after" in out
+    code, out, _ = two.cli("models", "use", "wise")
+    assert code == 0 and "is asked from now on" in out
+    Chat(two).say("who answers")
+    assert second.bodies()[-1]["model"] == "second-clever-2026"
+    assert model.bodies() == []
+    second.set_script({"replies": [{"status": 401}] * 4})
+    code, out, _ = two.cli("models", "test", "wise", "--json")
+    assert json.loads(out)["ok"] is False and json.loads(out)["error"]["message"]
+
+
+def test_a_choice_that_a_higher_layer_hides_says_so(two):
+    give_key(two)
+    code, out, _ = two.cli("models", "use", "second/clever")
+    assert code == 0 and "LLM_MODEL" in out
+    assert two.api.get("/api/models").json()["active"] == "scripted"
+    answer = two.api.get("/api/models/resolve", params={"model": "wise"}).json()
+    assert (answer["provider"], answer["sent_as"], answer["usable"]) == ("second", "second-clever-2026", True)
