@@ -1,5 +1,7 @@
 #include "app/catalog.h"
 
+#include <array>
+
 #include "app/paths.h"
 #include "base/limits.h"
 #include "config/toml_value.h"
@@ -7,6 +9,10 @@
 
 namespace chela::app {
 namespace {
+
+// Of protocols whose keys are more than one text.
+constexpr std::array<std::string_view, 4> kOtherSecrets{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY",
+                                                        "AWS_SESSION_TOKEN", "NEARAI_SESSION_TOKEN"};
 
 enum class Missing { kFails, kIsNothing };
 
@@ -60,7 +66,7 @@ bool answers_here(const llm::ModelData& data, std::string_view model) {
 
 std::vector<std::string> key_variables(const std::map<std::string, std::string>& environment,
                                        const std::string& home) {
-  std::vector<std::string> names;
+  std::vector<std::string> names(kOtherSecrets.begin(), kOtherSecrets.end());
   const Result<std::string> share = share_folder(environment);
   if (!share) return names;
   const Result<std::vector<llm::DataFile>> files = read_files(*share, home, "providers.toml");

@@ -19,8 +19,8 @@ Result<llm::ModelData> find_model_data(const std::map<std::string, std::string>&
 // Whether the small models of this machine answer for the name, when no other backend is configured.
 bool answers_here(const llm::ModelData& data, std::string_view model);
 
-// The variables that hold keys of providers: no child and no log may see them. None when the files cannot be read; whoever needs them
-// says so.
+// The variables that hold keys of providers: no child and no log may see them. Those of the files are left out
+// when these cannot be read; whoever needs them says so.
 std::vector<std::string> key_variables(const std::map<std::string, std::string>& environment,
                                        const std::string& home);
 

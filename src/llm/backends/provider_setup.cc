@@ -79,7 +79,8 @@ Task<Result<ProviderSetup>> set_up(ProviderEntry entry, ProviderWishes wishes, P
                       .unix_socket = std::move(wishes.unix_socket),
                       .api_key = std::move(wishes.api_key),
                       .extra_headers = std::move(wishes.extra_headers),
-                      .stall_timeout = wishes.stall_timeout};
+                      .stall_timeout = wishes.stall_timeout,
+                      .variable = [&keys](std::string_view name) { return keys.variable(name); }};
   for (const std::string& name : entry.base_url_env) {
     if (!setup.base_url.empty()) break;
     setup.base_url = keys.variable(name);

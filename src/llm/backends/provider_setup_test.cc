@@ -39,6 +39,7 @@ TEST_F(SetupTest, TheKeyComesFromAVariableElseFromTheVault) {
   EXPECT_EQ(set_up()->api_key, "from-vault");
   keys.variables["ACME_KEY"] = "from-environment";
   EXPECT_EQ(set_up()->api_key, "from-environment");
+  EXPECT_EQ(set_up()->variable("ACME_PLACE"), "here");
   EXPECT_EQ(set_up({.api_key = "from-settings"})->api_key, "from-settings");
 }
 
