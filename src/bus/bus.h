@@ -87,6 +87,8 @@ class Bus {
   // is null when the function gives none. kUnavailable once the trigger has ended, kPermissionDenied when its owner's token has,
   // kRateLimited when too many calls of its owner are unanswered; else the function's error, as from call().
   Task<Result<json::Value>> run_trigger(BoundTriggerPtr trigger, Payload payload, FireOptions options);
+  // The same, and the result as it came: a worker's as text.
+  Task<Result<Payload>> ask_trigger(BoundTriggerPtr trigger, Payload payload, FireOptions options);
   // What the function says that the configuration names as condition_function_id or _condition_path: only false means no. True without one.
   Task<Result<bool>> condition_met(BoundTriggerPtr trigger, Payload payload, FireOptions options = {});
   // Calls the function if the condition is met, and waits for nothing. What cannot be called is counted. The trace is plain text.
@@ -199,6 +201,7 @@ class Bus {
     int passed_on = 0;
   };
   Task<Result<json::Value>> perform(EngineCall call);
+  Task<Result<Payload>> carry_out(EngineCall call);
   Task<CallEnd> end_of(runtime::Completion<CallEnd> done, std::stop_token stop, SteadyTime latest,
                        std::string what);
   static EngineCall told_call(op::CallContext context, std::string function_id, Payload payload,

@@ -87,8 +87,14 @@ Task<CallEnd> Bus::end_of(runtime::Completion<CallEnd> done, std::stop_token sto
   co_return co_await done;
 }
 
-// A call that the engine makes, whoever provides the function.
 Task<Result<json::Value>> Bus::perform(EngineCall call) {
+  Result<Payload> result = co_await carry_out(std::move(call));
+  if (!result) co_return fail(result.error());
+  co_return std::move(*result).take();
+}
+
+// A call that the engine makes, whoever provides the function.
+Task<Result<Payload>> Bus::carry_out(EngineCall call) {
   const op::Principal& principal = call.context.principal;
   const Viewer viewer = viewer_of(principal);
   Functions::Target target = call.of == EngineCall::Of::kAnybody
@@ -114,7 +120,8 @@ Task<Result<json::Value>> Bus::perform(EngineCall call) {
         ended(watched, error.code, error.message);
       }
       if (!value) unmark(value.error());
-      co_return value;
+      if (!value) co_return fail(value.error());
+      co_return Payload(std::move(*value));
     }
     case Functions::Reach::kWorker:
       break;
@@ -147,7 +154,7 @@ Task<Result<json::Value>> Bus::perform(EngineCall call) {
                     std::move(told));
   if (!sent) co_return fail(mark_never_begun(sent.error()));
   const std::uint64_t number = calls_.last();
-  const CallEnd end =
+  CallEnd end =
       co_await end_of(done, call.context.stop, std::min(latest, call.context.deadline.value_or(latest)),
                       "the call of " + call.function_id);
   // Nobody waits any more: what its callee answers later is dropped.
@@ -157,11 +164,10 @@ Task<Result<json::Value>> Bus::perform(EngineCall call) {
   }
   if (!end && never_begun(end.error()) && call.passed_on < kMaxPassedOn) {
     ++call.passed_on;
-    co_return co_await perform(std::move(call));
+    co_return co_await carry_out(std::move(call));
   }
   if (!end) co_return fail(end.error());
-  if (end->empty()) co_return json::Value();
-  co_return json::parse(*end);
+  co_return Payload::of_text(end->empty() ? "null" : std::move(*end));
 }
 
 // --- triggers
@@ -200,6 +206,11 @@ Bus::EngineCall Bus::call_of(const BoundTrigger& trigger, Payload payload, FireO
 Task<Result<json::Value>> Bus::run_trigger(BoundTriggerPtr trigger, Payload payload, FireOptions options) {
   if (const Result<> may = may_fire(*trigger); !may) co_return fail(mark_never_begun(may.error()));
   co_return co_await perform(call_of(*trigger, std::move(payload), std::move(options)));
+}
+
+Task<Result<Payload>> Bus::ask_trigger(BoundTriggerPtr trigger, Payload payload, FireOptions options) {
+  if (const Result<> may = may_fire(*trigger); !may) co_return fail(mark_never_begun(may.error()));
+  co_return co_await carry_out(call_of(*trigger, std::move(payload), std::move(options)));
 }
 
 Task<Result<bool>> Bus::condition_met(BoundTriggerPtr trigger, Payload payload, FireOptions options) {

@@ -38,6 +38,11 @@ class Payload {
     if (state_->text.empty()) state_->text = json::write(*state_->value);
     return state_->text;
   }
+  // The value, moved out of the last copy. kInvalidArgument for a text that is too much for a document.
+  Result<json::Value> take() && {
+    if (!state_->value) return json::parse(state_->text);
+    return state_.use_count() == 1 ? std::move(*state_->value) : *state_->value;
+  }
 
  private:
   struct State {

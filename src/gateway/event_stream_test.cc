@@ -21,6 +21,7 @@ class FakeExchange final : public net::Exchange {
   int drains = 0;
 
   const net::HttpRequest& request() const override { return asked; }
+  Task<Result<std::optional<std::string>>> read_body(std::stop_token) override { co_return std::nullopt; }
   std::stop_token client_gone() const override { return gone.get_token(); }
   void reply(net::HttpResponse) override {}
   Result<> begin_stream(int, net::Headers begun) override {

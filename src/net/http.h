@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,6 +41,9 @@ struct HttpRequest {
   std::string peer;  // "127.0.0.1:40312", "[::1]:40312" or "unix"
   Transport transport = Transport::kTcp;
 };
+
+// How many bytes the body of a request with this head may have when it is taken piece by piece; nothing: it is taken whole.
+using StreamLimit = std::function<std::optional<std::uint64_t>(const HttpRequest& head)>;
 
 struct HttpResponse {
   int status = 200;

@@ -82,6 +82,7 @@ void HttpConnection::stop() {
       return;
     case State::kHandling:
     case State::kHandedOver:
+      if (answered_) return stream_->close();
       gone_.request_stop();
       return;
     case State::kClosing:
@@ -113,11 +114,36 @@ void HttpConnection::readable() {
       received({core_->scratch.data(), got.bytes});
       break;
   }
-  // A lingering stream reads for itself.
-  const bool wants_more = state_ == State::kHandling
-                              ? ahead_.size() < kMaxPipelinedBytes
-                              : state_ != State::kLingering && state_ != State::kHandedOver;
-  if (!stream_->closed() && wants_more) wait_readable();
+  read_on();
+}
+
+bool HttpConnection::wants_more() const {
+  switch (state_) {
+    case State::kHandling:
+      if (deaf_) return false;
+      if (body_) return droppable_ || body_->ahead() < kMaxBodyAhead;
+      return ahead_.size() < kMaxPipelinedBytes;
+    case State::kLingering:  // the stream reads for itself
+    case State::kHandedOver:
+    case State::kClosed:
+      return false;
+    case State::kIdle:
+    case State::kRefused:
+    case State::kReading:
+    case State::kClosing:
+      return true;
+  }
+  return false;
+}
+
+void HttpConnection::read_on() {
+  if (stream_->closed()) return;
+  const bool more = wants_more();
+  // The time of a client runs while it is its turn.
+  if (body_ && (!more || continue_owed_)) deadline_.reset();
+  if (!more) return;
+  if (body_ && !continue_owed_) set_deadline(core_->options.body_idle_timeout);
+  wait_readable();
 }
 
 void HttpConnection::received(std::string_view bytes) {
@@ -137,7 +163,14 @@ void HttpConnection::received(std::string_view bytes) {
       consume(bytes);
       return;
     case State::kHandling:
-      ahead_ += bytes;
+      if (!body_) {
+        ahead_ += bytes;
+      } else if (droppable_ && bytes.size() > *droppable_) {
+        linger();
+      } else {
+        if (droppable_) *droppable_ -= bytes.size();
+        take_body(parser_->feed(bytes));
+      }
       return;
     case State::kClosing:
     case State::kLingering:
@@ -151,6 +184,8 @@ void HttpConnection::received(std::string_view bytes) {
 void HttpConnection::end_of_input() {
   input_ended_ = true;
   if (state_ == State::kHandling) {
+    if (body_)
+      cut_body({.code = Code::kUnavailable, .message = "the client has gone before its request was whole"});
     gone_.request_stop();
   } else if (state_ != State::kClosing) {
     stream_->close();
@@ -159,8 +194,10 @@ void HttpConnection::end_of_input() {
 
 void HttpConnection::consume(std::string_view bytes) {
   if (!parser_) {
-    parser_ = std::make_unique<RequestParser>(RequestParser::Limits{
-        .max_header_bytes = core_->options.max_header_bytes, .body_limit = core_->options.body_limit});
+    parser_ = std::make_unique<RequestParser>(
+        RequestParser::Limits{.max_header_bytes = core_->options.max_header_bytes,
+                              .body_limit = core_->options.body_limit,
+                              .stream_limit = core_->options.stream_limit});
   }
   const RequestParser::State state = parser_->feed(bytes);
   if (state_ == State::kRefused) {
@@ -168,35 +205,101 @@ void HttpConnection::consume(std::string_view bytes) {
     if (over || !parser_->path().empty()) refuse(connection_refusal(parser_->path()));
     return;
   }
-  if (parser_->head_done()) set_deadline_at(request_began_ + core_->options.request_timeout);
   if (state == RequestParser::State::kRefused) {
     refuse(parser_->refusal());
-  } else if (state == RequestParser::State::kDone) {
-    dispatch();
-  } else if (parser_->take_continue()) {
-    stream_->send(kContinue);
+  } else if (state == RequestParser::State::kDone || (parser_->head_done() && parser_->streams())) {
+    dispatch(state);
+  } else if (parser_->head_done()) {
+    set_deadline_at(request_began_ + core_->options.request_timeout);
+    if (parser_->take_continue()) stream_->send(kContinue);
   }
 }
 
-void HttpConnection::dispatch() {
+void HttpConnection::dispatch(RequestParser::State state) {
   state_ = State::kHandling;
   deadline_.reset();
   gone_ = std::stop_source();
-  const HttpExchange::Start start{.connection = shared_from_this(),
-                                  .gone = gone_,
-                                  .keep_alive = parser_->keep_alive(),
-                                  .minor_version = parser_->minor_version()};
+  responding_ = false;
+  HttpExchange::Start start{.connection = shared_from_this(),
+                            .body = nullptr,
+                            .gone = gone_,
+                            .keep_alive = parser_->keep_alive(),
+                            .minor_version = parser_->minor_version()};
   HttpRequest request = parser_->take_request();
-  ahead_ = parser_->take_rest();
-  parser_.reset();
   request.peer = peer_;
   request.transport = transport_;
+  const bool whole = state == RequestParser::State::kDone;
+  if (parser_->streams() && (!whole || parser_->body_ahead() > 0)) {
+    start.body = body_ = std::make_shared<IncomingBody>(core_->loop);
+    body_->on_wanted([weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->body_wanted();
+    });
+    continue_owed_ = parser_->take_continue() && parser_->body_ahead() == 0;
+    take_body(state);
+  } else {
+    ahead_ = parser_->take_rest();
+    parser_.reset();
+  }
   core_->handlers.spawn(run_handler(core_, std::make_shared<HttpExchange>(start, std::move(request))));
+}
+
+// The parser has read on in the body.
+void HttpConnection::take_body(RequestParser::State state) {
+  if (state == RequestParser::State::kRefused) return cut_body(parser_->refusal().error);
+  body_->add(parser_->take_body());
+  if (state != RequestParser::State::kDone) return;
+  ahead_ = parser_->take_rest();
+  parser_.reset();
+  deadline_.reset();
+  continue_owed_ = false;
+  droppable_.reset();
+  std::exchange(body_, nullptr)->finish();
+  if (answered_) request_done(*std::exchange(answered_, {}));
+}
+
+// Where the next request begins nobody can know then: the connection ends with the response to this one.
+void HttpConnection::cut_body(Error why) {
+  deaf_ = true;
+  deadline_.reset();
+  parser_.reset();
+  std::exchange(body_, nullptr)->cut(std::move(why));
+  if (answered_) linger();
+}
+
+void HttpConnection::body_wanted() {
+  if (!body_) return;
+  // After its beginning the client takes nothing for part of the way but the response.
+  if (std::exchange(continue_owed_, false) && !responding_) stream_->send(kContinue);
+  read_on();
+}
+
+void HttpConnection::body_dropped(const IncomingBody& body) {
+  if (body_.get() != &body || !answered_ || stream_->closed()) return;
+  if (continue_owed_ || parser_->missing().value_or(0) > kMaxDroppedBody) return linger();
+  if (*answered_ == KeepAlive::kNo || core_->stopping) return linger(kMaxDroppedBody);
+  droppable_ = kMaxDroppedBody;
+  parser_->drop_body();
+  read_on();
+}
+
+bool HttpConnection::response_begins() {
+  responding_ = true;
+  if (deaf_) return false;
+  return !body_ || !(continue_owed_ || parser_->missing().value_or(0) > kMaxDroppedBody);
 }
 
 void HttpConnection::response_done(KeepAlive keep_alive) {
   gone_ = std::stop_source(std::nostopstate);
   if (state_ != State::kHandling || stream_->closed()) return;
+  if (deaf_) return linger();
+  if (body_) {
+    answered_ = keep_alive;
+  } else {
+    request_done(keep_alive);
+  }
+}
+
+void HttpConnection::request_done(KeepAlive keep_alive) {
   if (keep_alive == KeepAlive::kNo || input_ended_ || core_->stopping) {
     state_ = State::kClosing;
     stream_->finish([weak = stream_->weak_from_this()] {
@@ -215,15 +318,22 @@ void HttpConnection::response_done(KeepAlive keep_alive) {
 void HttpConnection::next() {
   if (state_ != State::kIdle || stream_->closed()) return;
   if (!ahead_.empty()) received({});
-  if (!stream_->closed() && state_ != State::kHandedOver && state_ != State::kLingering) wait_readable();
+  read_on();
 }
 
 void HttpConnection::refuse(const Refusal& refusal) {
   stream_->send(core_->refusal_bytes(refusal));
-  parser_.reset();  // not before: the refusal may be its own
+  linger();
+}
+
+// What the client still sends is dropped for a while, so that it can read what it was told.
+void HttpConnection::linger(size_t most) {
+  if (body_)
+    std::exchange(body_, nullptr)->cut({.code = Code::kUnavailable, .message = "the request is over"});
+  parser_.reset();  // not before a refusal is sent: it may be its own
   state_ = State::kLingering;
   deadline_.reset();
-  stream_->linger({.timeout = core_->options.linger_timeout, .max_bytes = kMaxLingerBytes});
+  stream_->linger({.timeout = core_->options.linger_timeout, .max_bytes = most});
 }
 
 std::string HttpConnection::hand_over() {
@@ -236,6 +346,8 @@ void HttpConnection::closed() {
   state_ = State::kClosed;
   parser_.reset();
   if (timer_) core_->loop.cancel(*std::exchange(timer_, {}));
+  if (body_)
+    std::exchange(body_, nullptr)->cut({.code = Code::kUnavailable, .message = "the client has gone"});
   gone_.request_stop();
   if (std::exchange(counted_as_refused_, false)) --core_->refused;
   core_->connections.erase(shared_from_this());
@@ -248,13 +360,13 @@ void HttpConnection::set_deadline(std::chrono::milliseconds from_now) {
 }
 
 void HttpConnection::set_deadline_at(SteadyTime when) {
-  const bool sooner = deadline_ && timer_ && when < *deadline_;
   deadline_ = when;
-  if (sooner) core_->loop.cancel(*std::exchange(timer_, {}));
+  if (timer_ && when < timer_due_) core_->loop.cancel(*std::exchange(timer_, {}));
   if (!timer_) arm_timer();
 }
 
 void HttpConnection::arm_timer() {
+  timer_due_ = *deadline_;
   timer_ = core_->loop.call_at(*deadline_, [weak = weak_from_this()] {
     const auto self = weak.lock();
     if (!self) return;
@@ -275,6 +387,8 @@ void HttpConnection::deadline_passed() {
             parser_ ? parser_->path() : ""});
   } else if (state_ == State::kRefused) {
     refuse(connection_refusal(parser_ ? parser_->path() : ""));
+  } else if (state_ == State::kHandling && body_) {
+    cut_body({.code = Code::kTimeout, .message = "the rest of the request did not arrive in time"});
   } else {
     stream_->close();
   }

@@ -10,6 +10,7 @@
 #include "net/http_parser.h"
 #include "net/http_server.h"
 #include "net/http_wire.h"
+#include "net/incoming_body.h"
 #include "net/socket_stream.h"
 #include "runtime/task_group.h"
 
@@ -58,8 +59,14 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   // For the exchange.
   HttpServerCore& core() { return *core_; }
   const std::shared_ptr<SocketStream>& stream() { return stream_; }
+  // The response begins: whether the connection can go on after it, by what is missing of the request.
+  bool response_begins();
   // The response is complete in the write buffer.
   void response_done(KeepAlive keep_alive);
+  // The response is complete and nobody reads the rest of the body.
+  void body_dropped(const IncomingBody& body);
+  // Whether the request has come to its end.
+  bool request_whole() const { return !body_ && !deaf_; }
   // Ends HTTP on this connection; gives what was read past the request.
   std::string hand_over();
 
@@ -71,8 +78,16 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void received(std::string_view bytes);
   void end_of_input();
   void consume(std::string_view bytes);
-  void dispatch();
+  void dispatch(RequestParser::State state);
   void next();
+  void request_done(KeepAlive keep_alive);
+
+  bool wants_more() const;
+  void read_on();
+  void body_wanted();
+  void take_body(RequestParser::State state);
+  void cut_body(Error why);
+  void linger(size_t most = kMaxLingerBytes);
   void refuse(const Refusal& refusal);
   void closed();
 
@@ -90,10 +105,17 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   std::unique_ptr<RequestParser> parser_;
   std::string ahead_;                        // read while a request is handled
   std::stop_source gone_{std::nostopstate};  // of the request that is being handled
+  std::shared_ptr<IncomingBody> body_;       // of it, while it comes; the parser is there as long
+  std::optional<KeepAlive> answered_;        // its response is complete, its body is not
+  std::optional<size_t> droppable_;          // nobody wants the rest of it: how much may still come
+  bool continue_owed_ = false;               // its client waits to be told to send the body
+  bool responding_ = false;                  // its response has begun
+  bool deaf_ = false;                        // its body was cut: what comes now means nothing
   bool counted_as_refused_ = false;
   SteadyTime request_began_{};
   std::optional<SteadyTime> deadline_;
   std::optional<runtime::TimerId> timer_;
+  SteadyTime timer_due_{};
 };
 
 }  // namespace chela::net

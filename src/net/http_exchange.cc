@@ -6,6 +6,7 @@ namespace chela::net {
 
 HttpExchange::HttpExchange(const Start& start, HttpRequest request)
     : connection_(start.connection),
+      body_(start.body),
       request_(std::move(request)),
       minor_version_(start.minor_version),
       keep_alive_(start.keep_alive),
@@ -13,11 +14,20 @@ HttpExchange::HttpExchange(const Start& start, HttpRequest request)
       gone_(start.gone) {}
 
 HttpExchange::~HttpExchange() {
-  if (state_ != State::kDone) connection_->abort();
+  if (state_ != State::kDone) {
+    connection_->abort();
+  } else if (body_) {
+    connection_->body_dropped(*body_);
+  }
+}
+
+Task<Result<std::optional<std::string>>> HttpExchange::read_body(std::stop_token stop) {
+  if (!body_) co_return std::nullopt;
+  co_return co_await std::shared_ptr(body_)->read(std::move(stop));
 }
 
 Result<> HttpExchange::send_head(int status, const Headers& headers, Framing framing, size_t length) {
-  if (connection_->core().stopping) keep_alive_ = KeepAlive::kNo;
+  if (!connection_->response_begins() || connection_->core().stopping) keep_alive_ = KeepAlive::kNo;
   std::string head;
   const Result<> appended = append_head(head, {.status = status,
                                                .headers = headers,
@@ -98,6 +108,8 @@ void HttpExchange::handler_returned() {
 
 Task<Result<std::unique_ptr<WebSocket>>> HttpExchange::upgrade(WebSocketOptions options) {
   if (state_ != State::kWaiting) co_return fail(Code::kConflict, "the response has begun already");
+  if (!connection_->request_whole())
+    co_return fail(Code::kInvalidArgument, "a WebSocket's handshake has no body");
   if (Result<> valid = check_handshake(request_, minor_version_); !valid) co_return fail(valid.error());
   state_ = State::kDone;
   const std::shared_ptr<HttpConnection> connection = connection_;

@@ -8,7 +8,8 @@ class HttpExchange final : public Exchange {
  public:
   struct Start {
     std::shared_ptr<HttpConnection> connection;
-    std::stop_source gone;  // fired by the connection
+    std::shared_ptr<IncomingBody> body;  // null: there is none but what is in the request
+    std::stop_source gone;               // fired by the connection
     KeepAlive keep_alive;
     int minor_version;
   };
@@ -17,6 +18,7 @@ class HttpExchange final : public Exchange {
   ~HttpExchange() override;
 
   const HttpRequest& request() const override { return request_; }
+  Task<Result<std::optional<std::string>>> read_body(std::stop_token stop) override;
   std::stop_token client_gone() const override { return gone_.get_token(); }
   void reply(HttpResponse response) override;
   Result<> begin_stream(int status, Headers headers) override;
@@ -36,6 +38,7 @@ class HttpExchange final : public Exchange {
   Result<> send_head(int status, const Headers& headers, Framing framing, size_t length);
 
   const std::shared_ptr<HttpConnection> connection_;
+  const std::shared_ptr<IncomingBody> body_;
   const HttpRequest request_;
   const int minor_version_;
   KeepAlive keep_alive_;

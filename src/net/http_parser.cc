@@ -41,11 +41,15 @@ struct RequestParser::Impl final : http::basic_parser<true> {
 
   Limits limits;
   HttpRequest request;
+  std::string body;
   int minor = 1;
   std::optional<Refusal> refused;
   std::string pending;  // bytes that do not make a whole line yet, then those after the request
   size_t header_bytes = 0;
-  size_t max_body = 0;
+  std::uint64_t max_body = 0;
+  std::uint64_t body_bytes = 0;  // have come
+  bool streams = false;
+  bool drops = false;
   bool started = false;
   bool headers_done = false;
   bool wants_continue = false;
@@ -112,10 +116,13 @@ struct RequestParser::Impl final : http::basic_parser<true> {
         (codings > 1 || minor == 0 || !strings::iequals(headers.value_or("Transfer-Encoding"), "chunked"))) {
       return refuse(bad_request("the only Transfer-Encoding taken is chunked"), ec);
     }
-    max_body = limits.body_limit(request.path);
+    const std::optional<std::uint64_t> streamed =
+        limits.stream_limit ? limits.stream_limit(request) : std::nullopt;
+    streams = streamed.has_value();
+    max_body = streamed ? *streamed : limits.body_limit(request.path);
     const std::uint64_t length = content_length().value_or(0);
     if (length > max_body) return refuse_body(ec);
-    request.body.reserve(std::min<std::uint64_t>(length, kMaxBodyReserve));
+    body.reserve(std::min<std::uint64_t>(length, kMaxBodyReserve));
     check_expect(ec);
   }
 
@@ -136,22 +143,23 @@ struct RequestParser::Impl final : http::basic_parser<true> {
            ec);
   }
 
-  size_t append_body(View body, error_code& ec) {
-    if (body.size() > max_body - request.body.size()) {
+  size_t append_body(View bytes, error_code& ec) {
+    if (bytes.size() > max_body - body_bytes) {
       refuse_body(ec);
       return 0;
     }
-    request.body += view(body);
-    return body.size();
+    body_bytes += bytes.size();
+    if (!drops) body += view(bytes);
+    return bytes.size();
   }
 
   void on_body_init_impl(boost::optional<std::uint64_t> const&, error_code&) override {}
-  size_t on_body_impl(View body, error_code& ec) override { return append_body(body, ec); }
+  size_t on_body_impl(View bytes, error_code& ec) override { return append_body(bytes, ec); }
   void on_chunk_header_impl(std::uint64_t size, View, error_code& ec) override {
-    if (size > max_body - request.body.size()) refuse_body(ec);
+    if (size > max_body - body_bytes) refuse_body(ec);
   }
-  size_t on_chunk_body_impl(std::uint64_t, View body, error_code& ec) override {
-    return append_body(body, ec);
+  size_t on_chunk_body_impl(std::uint64_t, View bytes, error_code& ec) override {
+    return append_body(bytes, ec);
   }
   void on_finish_impl(error_code&) override {}
 };
@@ -202,7 +210,28 @@ bool RequestParser::take_continue() {
 }
 const std::string& RequestParser::path() const { return impl_->request.path; }
 bool RequestParser::head_done() const { return impl_->headers_done; }
-HttpRequest RequestParser::take_request() { return std::move(impl_->request); }
+bool RequestParser::streams() const { return impl_->streams; }
+std::string RequestParser::take_body() { return std::exchange(impl_->body, {}); }
+size_t RequestParser::body_ahead() const { return impl_->body.size(); }
+
+std::optional<std::uint64_t> RequestParser::missing() const {
+  const Impl& p = *impl_;
+  if (p.is_done()) return 0;
+  const auto length = p.content_length();
+  if (!length) return std::nullopt;
+  return *length - p.body_bytes;
+}
+
+void RequestParser::drop_body() {
+  impl_->drops = true;
+  impl_->body = {};
+}
+
+HttpRequest RequestParser::take_request() {
+  if (!impl_->streams) impl_->request.body = std::move(impl_->body);
+  return std::move(impl_->request);
+}
+
 std::string RequestParser::take_rest() { return std::move(impl_->pending); }
 KeepAlive RequestParser::keep_alive() const { return impl_->keep_alive() ? KeepAlive::kYes : KeepAlive::kNo; }
 int RequestParser::minor_version() const { return impl_->minor; }

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,7 +19,10 @@ class RequestParser {
   struct Limits {
     size_t max_header_bytes;
     const std::function<size_t(std::string_view path)>& body_limit;  // not empty; outlives the parser
+    const StreamLimit& stream_limit = kWholeBodies;                  // may be empty; outlives the parser
   };
+
+  static inline const StreamLimit kWholeBodies = {};
 
   explicit RequestParser(Limits limits);
   ~RequestParser();
@@ -34,7 +39,16 @@ class RequestParser {
   // Whether the head is complete.
   bool head_done() const;
 
-  // After kDone:
+  // After the head: whether the body is taken piece by piece. Its head is then taken once, and what comes goes to take_body().
+  bool streams() const;
+  std::string take_body();
+  size_t body_ahead() const;  // bytes that take_body() would give
+  // How many bytes of the body are missing; nothing while nobody can know.
+  std::optional<std::uint64_t> missing() const;
+  // What comes of the body is counted and checked, not kept.
+  void drop_body();
+
+  // After kDone, of a streamed body after the head:
   HttpRequest take_request();
   std::string take_rest();  // bytes after the request
   KeepAlive keep_alive() const;

@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "base/result.h"
 #include "net/http.h"
+#include "net/limits.h"
 #include "net/websocket.h"
 #include "runtime/asio_loop.h"
 #include "runtime/task.h"
@@ -24,6 +25,12 @@ class Exchange {
   virtual ~Exchange() = default;
 
   virtual const HttpRequest& request() const = 0;
+
+  // The next piece of a body that is streamed (HttpServerOptions::stream_limit), nothing after its end; of a whole one, which is in
+  // request(), its end at once. While nobody reads, little is kept and the client is held back. Reading may go on when the response is
+  // complete; who keeps the exchange then keeps the connection. kUnavailable when the client has gone, kTimeout when it stalls,
+  // kInvalidArgument or kTooLarge when the rest cannot be taken, kCancelled on stop. One at a time.
+  virtual Task<Result<std::optional<std::string>>> read_body(std::stop_token stop) = 0;
 
   // Fires when the client disconnects (also while the handler works and writes nothing) or the server stops.
   virtual std::stop_token client_gone() const = 0;
@@ -60,6 +67,8 @@ struct HttpServerOptions {
   size_t max_header_bytes = kMaxHeaderBytes;
   // The largest body for a path; kMaxBodyBytes when not set.
   std::function<size_t(std::string_view path)> body_limit = {};
+  // Which requests come to the handler at the end of their head, their bodies piece by piece; none when not set.
+  StreamLimit stream_limit = {};
   // How the answer looks when the server refuses a request itself (400, 408, 413, 417, 431, 503): without it the JSON envelope of
   // docs/contracts.md. The path is "" while it is not known. Headers must be well-formed.
   std::function<HttpResponse(int status, const Error& error, std::string_view path)> refusal = {};
@@ -69,6 +78,7 @@ struct HttpServerOptions {
       kHeaderReadTimeout;  // from the first byte of a request to the end of its head
   std::chrono::milliseconds request_timeout =
       kRequestReadTimeout;  // from the first byte of a request to its last
+  std::chrono::milliseconds body_idle_timeout = kBodyIdleTimeout;   // between the pieces of a streamed body
   std::chrono::milliseconds idle_timeout = kIdleConnectionTimeout;  // between requests
   std::chrono::milliseconds write_stall_timeout =
       kWriteStallTimeout;  // a client that takes no byte for so long is cut off

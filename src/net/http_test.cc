@@ -186,6 +186,54 @@ TEST(RequestParser, RefusesWhatCouldBeReadInTwoWays) {
   EXPECT_EQ(status("GET http://other/p?q HTTP/1.1\r\nHost: h"), 0);
 }
 
+// A streamed body, read in pieces of `step`: what came of it, and its end as '.', or the status it was refused with.
+std::string parse_stream(std::string_view bytes, size_t step, std::uint64_t max_body, bool drop = false) {
+  const std::function<size_t(std::string_view)> whole = [](std::string_view) { return size_t{0}; };
+  const StreamLimit limit = [max_body](const HttpRequest& head) -> std::optional<std::uint64_t> {
+    EXPECT_EQ(head.headers.value_or("Host"), "h");
+    return max_body;
+  };
+  RequestParser parser({.max_header_bytes = 100, .body_limit = whole, .stream_limit = limit});
+  std::string all;
+  RequestParser::State state = RequestParser::State::kNeedMore;
+  std::uint64_t missing = max_body;
+  while (!bytes.empty() && state == RequestParser::State::kNeedMore) {
+    state = parser.feed(bytes.substr(0, step));
+    bytes.remove_prefix(std::min(step, bytes.size()));
+    if (!parser.head_done() || state == RequestParser::State::kRefused) continue;
+    EXPECT_TRUE(parser.streams());
+    if (all.empty()) all = parser.take_request().path + " ";
+    if (drop) parser.drop_body();
+    EXPECT_LE(parser.body_ahead(), step);
+    all += parser.take_body();
+    EXPECT_LE(parser.missing().value_or(0), missing);
+    missing = parser.missing().value_or(missing);
+  }
+  if (state == RequestParser::State::kRefused) return fmt::format("{}{}", all, parser.refusal().status);
+  if (state == RequestParser::State::kNeedMore) return all;
+  EXPECT_EQ(parser.missing(), 0U);
+  return all + "." + parser.take_rest() + std::string(bytes);
+}
+
+TEST(RequestParser, GivesABodyPieceByPieceHoweverItIsCut) {
+  const std::string length = "POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n0123456789GET";
+  const std::string chunked =
+      "POST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\n012\r\n07\r\n3456789\r\n"
+      "0\r\nTrailer: t\r\n\r\nGET";
+  for (size_t step = 1; step <= chunked.size(); ++step) {
+    EXPECT_EQ(parse_stream(length, step, 10), "/a 0123456789.GET") << step;
+    EXPECT_EQ(parse_stream(chunked, step, 10), "/a 0123456789.GET") << step;
+    EXPECT_TRUE(parse_stream(length, step, 9).ends_with("413")) << step;
+    EXPECT_TRUE(parse_stream(chunked, step, 9).ends_with("413")) << step;
+    EXPECT_TRUE(parse_stream(chunked, step, 10, true).ends_with(".GET")) << step;
+  }
+  // Trailers are counted as headers are.
+  std::string long_trailer = chunked;
+  long_trailer.insert(long_trailer.find("Trailer"), "Long: " + std::string(100, 'x') + "\r\n");
+  EXPECT_EQ(parse_stream(long_trailer, 1, 10), "/a 0123456789400");
+  EXPECT_EQ(parse_stream("GET /b HTTP/1.1\r\nHost: h\r\n\r\n", 1, 10), "/b .");
+}
+
 TEST(RequestParser, LimitsHeadersAndBodies) {
   const std::string head = "POST / HTTP/1.1\r\nHost: h\r\n";
   for (const size_t step : {1u, 11u, 100'000u}) {

@@ -65,6 +65,26 @@ const kinds = {
     begin(response, 202, headers["content-type"]);
     response.stream.end(bytes);
   },
+  // Takes a body as it comes, and what was said beside it.
+  measure: async ({ request_body }) => {
+    const hash = createHash("sha256"), told = [];
+    let bytes = 0;
+    request_body.onMessage((text) => told.push(JSON.parse(text).error.code));
+    for await (const piece of request_body.stream) {
+      hash.update(piece);
+      bytes += piece.length;
+    }
+    const report = { bytes, sha256: hash.digest("hex"), told };
+    (seen.reports ??= []).push(report);
+    return { body: report };
+  },
+  // Answers with what comes while it comes.
+  relay: ({ request_body, response, headers }) => {
+    begin(response, 200, headers["content-type"]);
+    request_body.stream.pipe(response.stream);
+  },
+  // Looks at no body.
+  ignore: () => ({ body: "ignored" }),
   // Reads a channel to its end.
   collect: async (data) => {
     const messages = [];

@@ -1,6 +1,7 @@
 """One worker made with the Python SDK: python_worker.py URL NAME TOKEN. Speaks the lines of node_worker.mjs."""
 
 import asyncio
+import hashlib
 import json
 import math
 import os
@@ -57,9 +58,31 @@ def embed(data):
     return {"embedding": vector(data["text"]), "dim": 2}
 
 
+async def measure(data):
+    """Takes a body as it comes, and what was said beside it."""
+    digest, size, told = hashlib.sha256(), 0, []
+    data["request_body"].on_message(lambda text: told.append(json.loads(text)["error"]["code"]))
+    async for piece in data["request_body"]:
+        digest.update(piece)
+        size += len(piece)
+    report = {"bytes": size, "sha256": digest.hexdigest(), "told": told}
+    seen.setdefault("reports", []).append(report)
+    return {"body": report}
+
+
+async def relay(data):
+    """Answers with what comes while it comes."""
+    response = data["response"]
+    headers = {"content-type": data["headers"]["content-type"]}
+    await response.send_message_async(json.dumps({"type": "set_headers", "headers": headers}))
+    async for piece in data["request_body"]:
+        await response.write(piece)
+    await response.close_async()
+
+
 KINDS = {"echo": lambda data: {"from": name, "data": data}, "fail": fail, "hang": hang, "nested": nested, "nothing": lambda data: None,
          "recall": lambda data: [{"content": f"recalled by {name}: {data['query']}"}], "complete": lambda _: {"content": f"answered by {name}"},
-         "page": page, "embed": embed}
+         "page": page, "embed": embed, "measure": measure, "relay": relay, "ignore": lambda _: {"body": "ignored"}}
 
 
 def register(function_id, kind, metadata=None, request_format=None):

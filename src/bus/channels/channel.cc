@@ -45,9 +45,10 @@ Task<Result<>> Channel::write(net::Message message, std::stop_token stop) {
   co_return Result<>{};
 }
 
-void Channel::finish() {
+void Channel::finish(std::optional<Error> why) {
   if (finished_ || closed_) return;
   finished_ = true;
+  too_early_ = std::move(why);
   wake(reader_);
 }
 
@@ -58,6 +59,7 @@ Task<Result<std::optional<net::Message>>> Channel::read(std::stop_token stop) {
   if (closed_) co_return fail(*closed_);
   if (queue_.empty()) {
     over_.request_stop();
+    if (too_early_) co_return fail(*too_early_);
     co_return std::nullopt;
   }
   net::Message message = std::move(queue_.front());

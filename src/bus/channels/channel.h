@@ -36,10 +36,11 @@ class Channel {
   // The writer's: waits for room, a message of any size goes into an empty channel. kUnavailable when the channel is closed, kCancelled
   // on stop. One at a time.
   Task<Result<>> write(net::Message message, std::stop_token stop);
-  // The writer's clean end: what was written can still be read.
-  void finish();
+  // The writer's end: what was written can still be read, then `why` for one that came too early.
+  void finish(std::optional<Error> why = std::nullopt);
 
-  // The reader's: the next message; nothing after the writer's clean end. The error that the channel was closed with, kCancelled on stop.
+  // The reader's: the next message; nothing after the writer's clean end. The error that the channel was closed or finished with,
+  // kCancelled on stop.
   // One at a time.
   Task<Result<std::optional<net::Message>>> read(std::stop_token stop);
 
@@ -63,6 +64,7 @@ class Channel {
   bool read_taken_ = false;
   bool write_taken_ = false;
   bool finished_ = false;
+  std::optional<Error> too_early_;  // why it was finished
   std::optional<Error> closed_;
   std::deque<net::Message> queue_;
   size_t bytes_ = 0;

@@ -71,6 +71,7 @@ class FakeExchange final : public net::Exchange {
     if (question != std::string::npos) request_.query = target.substr(question + 1);
   }
   const net::HttpRequest& request() const override { return request_; }
+  Task<Result<std::optional<std::string>>> read_body(std::stop_token) override { co_return std::nullopt; }
   std::stop_token client_gone() const override { return {}; }
   void reply(net::HttpResponse response) override { wire_.closed = response.status; }
   Result<> begin_stream(int, net::Headers) override { return fail(Code::kConflict, "no stream"); }

@@ -119,6 +119,16 @@ TEST_F(ChannelTest, NothingIsWrittenAfterTheEnd) {
   EXPECT_EQ(write("x"), "unavailable");
 }
 
+TEST_F(ChannelTest, AnEndThatCameTooEarlyIsToldAfterWhatWasWritten) {
+  write("x");
+  channel.finish(Error{.code = Code::kTimeout, .message = "stalled"});
+  channel.finish();
+  EXPECT_EQ(read(), "x");
+  EXPECT_FALSE(channel.over().stop_requested());
+  EXPECT_EQ(read(), "timeout");
+  EXPECT_TRUE(channel.over().stop_requested());
+}
+
 TEST_F(ChannelTest, EachEndIsTakenOnce) {
   EXPECT_TRUE(channel.take(End::kRead));
   EXPECT_FALSE(channel.take(End::kRead));

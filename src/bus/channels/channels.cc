@@ -62,14 +62,6 @@ Result<ChannelPtr> Channels::create(WorkerPtr owner, size_t capacity) {
   return make(std::move(owner), {crypto::random_token(), crypto::random_token()}, capacity);
 }
 
-ChannelPtr Channels::open(End remote) {
-  std::pair<std::string, std::string> keys;
-  (remote == End::kRead ? keys.first : keys.second) = crypto::random_token();
-  ChannelPtr made = make(nullptr, std::move(keys), kDefaultBuffer);
-  made->take(remote == End::kRead ? End::kWrite : End::kRead);
-  return made;
-}
-
 ChannelPtr Channels::make(WorkerPtr owner, std::pair<std::string, std::string> keys, size_t capacity) {
   auto channel = std::make_shared<Channel>(loop_, ids_.next(), std::move(keys), capacity);
   Entry& entry = channels_[channel->id()];
@@ -96,12 +88,44 @@ void Channels::remove(const std::string& id) {
   open_gauge_.set(static_cast<double>(channels_.size()));
 }
 
-ChannelPtr Channels::find(std::string_view id, std::string_view key, End end) const {
+ChannelPtr Channels::find(std::string_view id, std::string_view key, End end) {
+  if (const auto offer = offers_.find(id); offer != offers_.end()) {
+    return strings::constant_time_equals(key, offer->second->key(end)) ? offer->second->taken_up(end)
+                                                                       : nullptr;
+  }
   const auto found = channels_.find(std::string(id));
   if (found == channels_.end()) return nullptr;
   const ChannelPtr& channel = found->second.channel;
-  const std::string& right = channel->key(end);  // "" for an end that the engine keeps
+  const std::string& right = channel->key(end);  // "" for one that only its offer gives
   return !right.empty() && strings::constant_time_equals(key, right) ? channel : nullptr;
+}
+
+Offer::Offer(Channels& channels, size_t capacity, Made made)
+    : channels_(channels),
+      capacity_(capacity),
+      made_(std::move(made)),
+      id_(channels.ids_.next()),
+      keys_(crypto::random_token()) {
+  channels_.offers_.emplace(id_, this);
+}
+
+Offer::~Offer() { channels_.offers_.erase(id_); }
+
+// Half of a token is 126 bits and more.
+std::string_view Offer::key(End remote) const {
+  const size_t half = keys_.size() / 2;
+  const std::string_view keys = keys_;
+  return remote == End::kRead ? keys.substr(0, half) : keys.substr(half);
+}
+
+ChannelPtr Offer::taken_up(End remote) {
+  ChannelPtr& channel = remote == End::kRead ? read_ : written_;
+  if (channel) return channel;
+  const bool reads = remote == End::kRead;
+  channel = channels_.make(nullptr, {}, reads ? capacity_ : kDefaultBuffer);
+  channel->take(reads ? End::kWrite : End::kRead);
+  made_(remote, channel);
+  return channel;
 }
 
 void Channels::watch() {

@@ -87,13 +87,36 @@ TEST_F(ChannelsTest, AChannelWithAnEndThatNobodyTakesIsSwept) {
   EXPECT_FALSE(used->over().stop_requested());
 }
 
-TEST_F(ChannelsTest, AnEndOfTheEnginesOwnIsTakenAlready) {
-  const ChannelPtr body = channels.open(End::kRead);
-  EXPECT_TRUE(body->taken(End::kWrite));
-  EXPECT_TRUE(channels.find(body->id(), body->key(End::kRead), End::kRead));
-  EXPECT_FALSE(channels.find(body->id(), body->key(End::kWrite), End::kWrite));
-  body->close({.code = Code::kCancelled, .message = "done"});
+TEST_F(ChannelsTest, AnOfferMakesAChannelForAnEndThatIsAskedFor) {
+  std::vector<End> made;
+  auto offer = std::make_unique<Offer>(channels, 2, [&made](End remote, const ChannelPtr& channel) {
+    EXPECT_TRUE(channel && !channel->taken(remote));
+    made.push_back(remote);
+  });
+  EXPECT_EQ(channels.offers(), 1U);
   EXPECT_EQ(channels.size(), 0U);
+  const std::string reads(offer->key(End::kRead)), writes(offer->key(End::kWrite));
+  EXPECT_GE(std::min(reads.size(), writes.size()), 21U);
+  EXPECT_FALSE(channels.find(offer->id(), reads, End::kWrite));
+  EXPECT_FALSE(channels.find(offer->id(), writes, End::kRead));
+  EXPECT_FALSE(channels.find(offer->id(), "", End::kRead));
+  EXPECT_TRUE(made.empty());
+  const ChannelPtr body = channels.find(offer->id(), reads, End::kRead);
+  ASSERT_TRUE(body);
+  EXPECT_TRUE(body->taken(End::kWrite)) << "the engine's own";
+  EXPECT_EQ(channels.find(offer->id(), reads, End::kRead), body)
+      << "one channel, however often it is asked for";
+  EXPECT_EQ(made, std::vector{End::kRead});
+  EXPECT_EQ(offer->channel(End::kRead), body);
+  EXPECT_FALSE(offer->channel(End::kWrite));
+  EXPECT_FALSE(channels.find(body->id(), "", End::kRead)) << "only by its offer";
+  EXPECT_NE(channels.find(offer->id(), writes, End::kWrite), body);
+  const std::string id = offer->id();
+  offer.reset();
+  EXPECT_EQ(channels.offers(), 0U);
+  EXPECT_FALSE(channels.find(id, reads, End::kRead));
+  EXPECT_FALSE(body->over().stop_requested()) << "what was made goes on";
+  EXPECT_EQ(channels.size(), 2U);
 }
 
 }  // namespace

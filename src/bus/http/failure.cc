@@ -40,6 +40,11 @@ Failure too_large(size_t limit) {
           .message = fmt::format("a JSON body has at most {} bytes", limit)};
 }
 
+Failure cut_body(const Error& error) {
+  const int status = error.code == Code::kTimeout ? 408 : error.code == Code::kTooLarge ? 413 : 400;
+  return {.status = status, .code = std::string(code_name(error.code)), .message = error.message};
+}
+
 Failure condition_not_met() {
   return {.status = 422, .code = std::string(kConditionNotMet), .message = "Request condition not met"};
 }

@@ -19,6 +19,8 @@ struct Failure {
 Failure not_found(std::string_view method, std::string_view path);
 Failure not_allowed(std::string_view method, std::string_view path);
 Failure too_large(size_t limit);
+// Of a body whose rest did not come or cannot be taken.
+Failure cut_body(const Error& error);
 Failure condition_not_met();
 // Of a function, condition or middleware. `error_id` is for what the caller can do nothing about.
 Failure failed_call(const Error& error, std::string error_id);

@@ -21,7 +21,11 @@ constexpr std::string_view kTriggerFormat =
 net::HttpServerOptions server_options() {
   net::HttpServerOptions options;
   options.max_connections = kMaxHttpConnections;
-  options.body_limit = [](std::string_view) { return kMaxRequestBytes; };
+  options.body_limit = [](std::string_view) { return kMaxJsonBytes; };
+  options.stream_limit = [](const net::HttpRequest& head) -> std::optional<std::uint64_t> {
+    if (body_kind(head) == BodyKind::kJson) return std::nullopt;
+    return kMaxStreamedBytes;
+  };
   options.refusal = [](int status, const Error& error, std::string_view) {
     return response_of(
         Failure{.status = status, .code = std::string(code_name(error.code)), .message = error.message},

@@ -66,6 +66,7 @@ class HttpModule final : public Module, private TriggerProvider {
   const HttpOptions options_;
   const Cors cors_;
   Routes routes_;
+  Scanner scanner_;
   runtime::Semaphore permits_;
   runtime::TaskGroup bodies_;  // what still goes into channels
   std::uint16_t port_ = 0;

@@ -1,5 +1,6 @@
 #include "bus/http/http_module.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -368,9 +369,166 @@ TEST_F(StreamingTest, ABodyPastTheLimitIsRefusedAtItsHead) {
   EXPECT_TRUE(client([this] {
                 testing::RawSocket socket = testing::RawSocket::connect_tcp(port);
                 socket.send(fmt::format("POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n",
-                                        kMaxRequestBytes + 1));
+                                        kMaxStreamedBytes + 1));
                 return socket.read_until("\r\n\r\n");
               }).starts_with("HTTP/1.1 413 "));
+}
+
+// The client of a request whose body is under way, and the function's end of that body.
+class UploadTest : public StreamingTest {
+ protected:
+  UploadTest() {
+    start(R"({"default_timeout":200})");
+    serve("t::f", [this](LocalCall call) {
+      ref = *call.data.find("request_body");
+      return wait_for_end();
+    });
+    route("t::f", R"({"api_path":"a","http_method":"POST"})");
+  }
+  Task<Result<Value>> wait_for_end() {
+    gate.emplace(loop);
+    co_await *gate;
+    co_return Value::object({{"body", "done"}});
+  }
+  void send(std::string_view bytes) { EXPECT_TRUE(socket->send(bytes)); }
+  void begin(std::string_view fields) {
+    socket.emplace(testing::RawSocket::connect_tcp(port));
+    send(fmt::format("POST /a HTTP/1.1\r\nHost: x\r\n{}\r\n", fields));
+    loop.run_until([this] { return gate.has_value(); });
+  }
+  void open() {
+    body = channels.find(ref.string_or("channel_id"), ref.string_or("access_key"), End::kRead);
+    ASSERT_TRUE(body && body->take(End::kRead));
+  }
+  std::string read() {
+    const Result<std::optional<net::Message>> got = runtime::block_on(loop, body->read({}));
+    if (!got) return std::string(code_name(got.error().code));
+    return *got ? (*got)->data : "<end>";
+  }
+  std::string answer() {
+    return client([this] { return socket->read_to_end(); });
+  }
+
+  std::optional<testing::RawSocket> socket;
+  Value ref;
+  std::optional<runtime::Completion<bool>> gate;
+  channels::ChannelPtr body;
+};
+
+TEST_F(UploadTest, ABodyComesAsItIsSent) {
+  begin("Transfer-Encoding: chunked\r\nExpect: 100-continue\r\nConnection: close\r\n");
+  open();
+  EXPECT_EQ(client([this] { return socket->read_until("\r\n\r\n"); }), "HTTP/1.1 100 Continue\r\n\r\n");
+  send("3\r\none\r\n");
+  EXPECT_EQ(read(), "one");
+  send("3\r\ntwo\r\n");
+  EXPECT_EQ(read(), "two");
+  send("0\r\n\r\n");
+  EXPECT_EQ(read(), "<end>");
+  gate->resolve(true);
+  EXPECT_TRUE(answer().ends_with("\"done\""));
+}
+
+TEST_F(UploadTest, AReaderThatWaitsHoldsItsClientBack) {
+  begin("Content-Length: 100000000\r\n");
+  open();
+  ASSERT_EQ(::fcntl(socket->fd(), F_SETFL, O_NONBLOCK), 0);
+  const std::string block(kBodyPieceBytes, 'x');
+  size_t sent = 0;
+  for (int idle = 0; idle < 50;) {
+    const ssize_t n = ::write(socket->fd(), block.data(), block.size());
+    idle = n > 0 ? 0 : idle + 1;
+    sent += n > 0 ? static_cast<size_t>(n) : 0;
+    runtime::block_on(loop, runtime::yield(loop));
+  }
+  constexpr size_t kKernels = 16 * 1024 * 1024;  // what those of both ends may take
+  EXPECT_LT(sent, (kBodyPieces + 4) * kBodyPieceBytes + kKernels);
+  EXPECT_LE(body->buffered_bytes(), kBodyPieces * kBodyPieceBytes);
+  gate->resolve(true);
+}
+
+// No SDK knows a stream that was cut from one that has ended: a message beside it tells.
+TEST_F(UploadTest, AFunctionLearnsThatItsClientLeft) {
+  begin("Content-Length: 100\r\n");
+  open();
+  send("half");
+  EXPECT_EQ(read(), "half");
+  socket->close();
+  const Value told = parse(read());
+  EXPECT_EQ(told.string_or("type"), "error");
+  EXPECT_EQ(told.find("error")->string_or("code"), "unavailable");
+  EXPECT_EQ(read(), "unavailable");
+  gate->resolve(true);
+}
+
+TEST_F(UploadTest, ABodyThatCannotBeReadOnIsRefused) {
+  for (const auto& [rest, wanted] : {std::pair("zz\r\n", "400"), {"500000000\r\n", "413"}}) {
+    gate.reset();
+    begin("Transfer-Encoding: chunked\r\n");
+    open();
+    send(rest);
+    EXPECT_EQ(status(answer()), wanted) << rest;
+    EXPECT_EQ(parse(read()).string_or("type"), "error");
+    gate->resolve(true);
+  }
+}
+
+TEST_F(UploadTest, WhatComesInTimeLengthensItsFunctionsTime) {
+  begin(fmt::format("Content-Length: {}\r\nConnection: close\r\n", 2 * kLeastBodyRate));
+  open();
+  send(std::string(2 * kLeastBodyRate, 'x'));
+  size_t got = 0;
+  for (std::string piece = read(); piece != "<end>"; piece = read()) got += piece.size();
+  EXPECT_EQ(got, 2 * kLeastBodyRate);
+  runtime::block_on(loop, runtime::sleep_for(loop, 300ms, {}));
+  gate->resolve(true);
+  EXPECT_EQ(status(answer()), "200");
+  gate.reset();
+  begin("Content-Length: 100\r\n");
+  EXPECT_EQ(status(client([this] { return socket->read_response(); })), "504");
+  gate->resolve(true);
+}
+
+TEST_F(UploadTest, ABodyCanBeReadAfterTheAnswer) {
+  begin("Content-Length: 200000\r\n");
+  open();
+  gate->resolve(true);
+  EXPECT_TRUE(client([this] { return socket->read_response(); }).ends_with("\"done\""));
+  send(std::string(200'000, 'x') + "GET /none HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  size_t got = 0;
+  for (std::string piece = read(); piece != "<end>"; piece = read()) got += piece.size();
+  EXPECT_EQ(got, 200'000U);
+  EXPECT_EQ(status(answer()), "404");
+}
+
+TEST_F(UploadTest, ABodyThatNobodyReadsIsDropped) {
+  begin("Content-Length: 200000\r\n");
+  gate->resolve(true);
+  EXPECT_TRUE(client([this] { return socket->read_response(); }).ends_with("\"done\""));
+  send(std::string(200'000, 'x') + "GET /none HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  EXPECT_EQ(status(answer()), "404");
+  EXPECT_EQ(channels.size() + channels.offers(), 0U);
+}
+
+// Its function may go on for as long as it writes.
+TEST_F(StreamingTest, AResponseThatHasBegunMayTakeItsTime) {
+  start(R"({"default_timeout":20})");
+  link.refuses = false;
+  tell(Value::object({{"type", "registerfunction"}, {"id", "w::slow"}}));
+  route("w::slow", R"({"api_path":"a"})");
+  testing::RawSocket socket = testing::RawSocket::connect_tcp(port);
+  socket.send("GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  const auto called = [this] {
+    return !link.got.empty() && link.got.back().string_or("type") == "invokefunction";
+  };
+  loop.run_until(called);
+  const channels::ChannelPtr out = take(*link.got.back().find("data"), "response", End::kWrite);
+  runtime::block_on(loop, send(out, "one "));
+  runtime::block_on(loop, runtime::sleep_for(loop, 60ms, {}));
+  runtime::block_on(loop, send(out, "two"));
+  out->finish();
+  const std::string answer = client([&socket] { return socket.read_to_end(); });
+  EXPECT_TRUE(answer.contains("one ") && answer.ends_with("3\r\ntwo\r\n0\r\n\r\n")) << answer;
 }
 
 TEST_F(StreamingTest, AClientThatDoesNotReadHoldsItsFunctionBack) {

@@ -1,5 +1,8 @@
 #include "bus/http/message.h"
 
+#include <charconv>
+#include <unordered_map>
+
 #include "base/strings.h"
 #include "base/utf8.h"
 #include "bus/http/limits.h"
@@ -9,33 +12,100 @@ namespace {
 
 constexpr std::string_view kContentType = "Content-Type";
 constexpr std::string_view kJson = "application/json";
-constexpr int kLeastStatus = 200;  // what is below is no answer
+constexpr std::string_view kSpace = " \t\r\n";  // between the tokens of JSON
+constexpr int kLeastStatus = 200;               // what is below is no answer
 constexpr int kMostStatus = 599;
 
 std::string clean(std::string_view text) {
   return utf8::valid(text) ? std::string(text) : utf8::sanitize(text);
 }
 
-// Repeated fields are one list, as RFC 9110 has it.
-json::Value header_map(const net::Headers& headers) {
-  json::Object map;
-  for (const auto& [name, value] : headers.fields) {
-    const std::string key = strings::lower(name);
-    json::Value* before = map.find(key);
-    if (before == nullptr) {
-      map.append(key, clean(value));
-    } else {
-      *before = *before->as_string() + (key == "cookie" ? "; " : ", ") + clean(value);
-    }
-  }
-  return map;
+void member(std::string& out, std::string_view key) {
+  if (out.back() != '{') out += ',';
+  json::write_string_to(out, key);
+  out += ':';
 }
 
-json::Value text_map(const std::vector<std::pair<std::string, std::string>>& pairs) {
-  json::Object map;
-  for (const auto& [name, value] : pairs) map.set(clean(name), clean(value));
-  return map;
+void text_member(std::string& out, std::string_view key, std::string_view value) {
+  member(out, key);
+  json::write_string_to(out, value);
 }
+
+// Repeated fields are one list, as RFC 9110 has it.
+void header_map(std::string& out, const net::Headers& headers) {
+  const auto& fields = headers.fields;
+  const auto repeats = [&fields](size_t later, size_t first) {
+    return strings::iequals(fields[later].first, fields[first].first);
+  };
+  out += '{';
+  for (size_t i = 0; i < fields.size(); ++i) {
+    size_t before = 0;
+    while (before < i && !repeats(i, before)) ++before;
+    if (before < i) continue;
+    const std::string name = strings::lower(fields[i].first);
+    std::string joined;
+    for (size_t later = i + 1; later < fields.size(); ++later) {
+      if (!repeats(later, i)) continue;
+      if (joined.empty()) joined = fields[i].second;
+      joined += name == "cookie" ? "; " : ", ";
+      joined += fields[later].second;
+    }
+    text_member(out, name, joined.empty() ? fields[i].second : joined);
+  }
+  out += '}';
+}
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+// Of repeated names the last counts.
+void text_map(std::string& out, const Pairs& pairs) {
+  out += '{';
+  if (pairs.size() < 2) {
+    for (const auto& [name, value] : pairs) text_member(out, name, value);
+  } else {
+    std::unordered_map<std::string, std::string_view> last;
+    for (const auto& [name, value] : pairs) last[clean(name)] = value;
+    for (const auto& [name, value] : pairs) {
+      if (const auto found = last.find(clean(name)); found != last.end()) {
+        text_member(out, name, found->second);
+        last.erase(found);
+      }
+    }
+  }
+  out += '}';
+}
+
+// The members that all who are shown a request see, into an object that was begun.
+void request_head(std::string& out, const net::HttpRequest& request, const Routes::Match& match) {
+  member(out, "query_params");
+  text_map(out, request.query.empty() ? Pairs() : net::parse_query(request.query));
+  member(out, "path_params");
+  text_map(out, match.parameters);
+  member(out, "headers");
+  header_map(out, request.headers);
+  text_member(out, "method", request.method);
+}
+
+void reference(std::string& out, const channels::Offer& offer, channels::End end) {
+  out += '{';
+  text_member(out, "channel_id", offer.id());
+  text_member(out, "access_key", offer.key(end));
+  text_member(out, "direction", end == channels::End::kRead ? "read" : "write");
+  out += '}';
+}
+
+bool says_json(const net::HttpRequest& request) {
+  const std::string_view type = request.headers.value_or(kContentType);
+  return type == kJson || strings::lower(type).contains(kJson);
+}
+
+std::string_view without_space(std::string_view text) {
+  const size_t first = text.find_first_not_of(kSpace);
+  return first == std::string_view::npos ? "" : text.substr(first, text.find_last_not_of(kSpace) + 1 - first);
+}
+
+constexpr size_t kBodyMember = 5;  // of what functions are called with
+constexpr size_t kInputMembers = 9;
 
 Result<> set_status(const json::Value& value, int& status) {
   const std::optional<std::int64_t> wanted = value.as_int();
@@ -105,40 +175,54 @@ void set_body(const json::Value& body, net::HttpResponse& response) {
 
 }  // namespace
 
-json::Object request_head(const net::HttpRequest& request, const Routes::Match& match) {
-  json::Object head;
-  head.append("query_params", text_map(net::parse_query(request.query)));
-  head.append("path_params", text_map(match.parameters));
-  head.append("headers", header_map(request.headers));
-  head.append("method", request.method);
-  return head;
+BodyKind body_kind(const net::HttpRequest& head) {
+  if (!says_json(head)) return BodyKind::kStreamed;
+  const std::string_view length = head.headers.value_or("Content-Length");
+  std::uint64_t bytes = 0;
+  const auto [end, error] = std::from_chars(length.data(), length.data() + length.size(), bytes);
+  const bool fits = length.empty() || (error == std::errc() && bytes <= kMaxJsonBytes);
+  return fits ? BodyKind::kJson : BodyKind::kTooLong;
 }
 
-json::Value function_input(json::Object head, const Route& route, json::Value body, json::Value request_body,
-                           json::Value response) {
-  const std::string method = *head.find("method")->as_string();
-  head.append("path", route.path);
-  head.append("body", std::move(body));
-  head.append("trigger", json::Value::object({{"type", "http"}, {"path", route.path}, {"method", method}}));
-  head.append("request_body", std::move(request_body));
-  head.append("response", std::move(response));
-  return head;
+std::string function_input(const net::HttpRequest& request, const Routes::Match& match,
+                           const channels::Offer& offer, Scanner& scanner) {
+  const Route& route = *match.route;
+  const auto written = [&](std::string_view body) {
+    std::string out;
+    out.reserve(1024 + body.size());
+    out += '{';
+    request_head(out, request, match);
+    text_member(out, "path", route.path);
+    member(out, "body");
+    out += body;
+    member(out, "trigger");
+    out += '{';
+    text_member(out, "type", "http");
+    text_member(out, "path", route.path);
+    text_member(out, "method", request.method);
+    out += '}';
+    member(out, "request_body");
+    reference(out, offer, channels::End::kRead);
+    member(out, "response");
+    reference(out, offer, channels::End::kWrite);
+    out += '}';
+    return out;
+  };
+  const std::string_view body = without_space(request.body);
+  if (body.empty() || !says_json(request)) return written("null");
+  std::string out = written(body);
+  // It is one value when it is the one member that it should be.
+  const Result<std::span<const RawMember>> members = scanner.scan(out);
+  const bool good =
+      members && members->size() == kInputMembers && (*members)[kBodyMember].value.size() == body.size();
+  return good ? out : written("null");
 }
 
-json::Value middleware_input(json::Object head) {
-  return json::Value::object({{"phase", "preHandler"},
-                              {"request", json::Value(std::move(head))},
-                              {"context", json::Value::object()}});
-}
-
-bool says_json(const net::HttpRequest& request) {
-  return strings::lower(request.headers.value_or(kContentType)).contains(kJson);
-}
-
-json::Value json_body(const net::HttpRequest& request) {
-  if (!says_json(request)) return {};
-  Result<json::Value> parsed = json::parse(request.body);
-  return parsed ? std::move(*parsed) : json::Value();
+std::string middleware_input(const net::HttpRequest& request, const Routes::Match& match) {
+  std::string out = R"({"phase":"preHandler","request":{)";
+  request_head(out, request, match);
+  out += R"(},"context":{}})";
+  return out;
 }
 
 Result<net::HttpResponse> response_of(const json::Value& value) {
@@ -157,6 +241,47 @@ Result<net::HttpResponse> response_of(const json::Value& value) {
     if (Result<> set = set_headers(*headers, response.headers); !set) return fail(set.error());
   }
   set_body(body == nullptr ? json::Value::object() : *body, response);
+  return response;
+}
+
+Result<net::HttpResponse> response_of(const Payload& value, Scanner& scanner) {
+  const std::string& text = value.text();
+  const Result<std::span<const RawMember>> members =
+      text.starts_with('{') ? scanner.scan(text) : fail(Code::kInvalidArgument, "no object");
+  if (!members) return response_of(value.value());
+  std::optional<std::string_view> status, headers, body;
+  for (const RawMember& each : *members) {
+    if (each.key == "status_code") status = each.value;
+    if (each.key == "headers") headers = each.value;
+    if (each.key == "body") body = each.value;
+    // A name that is written in another way.
+    if (each.key.contains('\\')) return response_of(value.value());
+  }
+  net::HttpResponse response;
+  if (!status && !headers && !body) {
+    response.headers.add(kContentType, kJson);
+    response.body = text;
+    return response;
+  }
+  if (status && *status != "null") {
+    const Result<json::Value> parsed = json::parse(*status);
+    if (!parsed) return fail(parsed.error());
+    if (Result<> set = set_status(*parsed, response.status); !set) return fail(set.error());
+  }
+  if (headers) {
+    const Result<json::Value> parsed = json::parse(*headers);
+    if (!parsed) return fail(parsed.error());
+    if (Result<> set = set_headers(*parsed, response.headers); !set) return fail(set.error());
+  }
+  const bool said = response.headers.find(kContentType) != nullptr;
+  if (said && body && body->starts_with('"')) {
+    Result<json::Value> parsed = json::parse(*body);
+    if (!parsed) return fail(parsed.error());
+    set_body(*parsed, response);
+  } else if (!body || *body != "null") {
+    if (!said) response.headers.add(kContentType, kJson);
+    response.body = body.value_or("{}");
+  }
   return response;
 }
 

@@ -1,7 +1,6 @@
 #include "bus/http/message.h"
 
-#include <gtest/gtest.h>
-
+#include "bus/bus_fixture.h"
 #include "bus/http/cors.h"
 #include "bus/http/failure.h"
 #include "bus/http/limits.h"
@@ -35,20 +34,71 @@ TEST(HttpMessage, ARequestIsShownWithLowerCaseHeadersAndTheLastOfRepeatedParamet
   asked.query = "full=1&full=2&e=%zz";
   const Routes::Match match{.route = nullptr, .parameters = {{"id", "7"}}};
   EXPECT_EQ(
-      json::write(request_head(asked, match)),
-      R"({"query_params":{"full":"2","e":"%zz"},"path_params":{"id":"7"},"headers":{"content-type":"application/json",)"
-      "\"x-a\":\"1, 2\",\"cookie\":\"a=1; b=2\",\"x-bad\":\"\xef\xbf\xbd\"},\"method\":\"POST\"}");
+      middleware_input(asked, match),
+      R"({"phase":"preHandler","request":{"query_params":{"full":"2","e":"%zz"},"path_params":{"id":"7"},)"
+      R"("headers":{"content-type":"application/json",)"
+      "\"x-a\":\"1, 2\",\"cookie\":\"a=1; "
+      "b=2\",\"x-bad\":\"\xef\xbf\xbd\"},\"method\":\"POST\"},\"context\":{}}");
 }
 
-TEST(HttpMessage, OnlyAJsonBodyIsParsed) {
-  net::HttpRequest asked = request("POST", {{"content-type", "Application/JSON; charset=utf-8"}});
-  asked.body = R"({"a":1})";
-  EXPECT_EQ(json_body(asked), parse(R"({"a":1})"));
-  asked.body = "{";
-  EXPECT_TRUE(json_body(asked).is_null());
-  asked = request("POST", {{"content-type", "text/plain"}});
-  asked.body = "1";
-  EXPECT_TRUE(json_body(asked).is_null());
+class HttpInputTest : public BusTest {
+ protected:
+  HttpInputTest() {
+    trigger.config = parse(R"({"api_path":"/a/:id","http_method":"POST"})");
+    match = {.route = *Route::create(std::make_shared<const BoundTrigger>(trigger)),
+             .parameters = {{"id", "7"}}};
+  }
+  std::string body_of(std::string content_type, std::string body) {
+    net::HttpRequest asked = request("POST", {{"content-type", std::move(content_type)}});
+    asked.body = std::move(body);
+    const std::string text = function_input(asked, match, offer, scanner);
+    const Result<json::Value> input = json::parse(text);
+    EXPECT_TRUE(input) << text;
+    EXPECT_EQ(input->as_object()->size(), 9U) << text;
+    EXPECT_EQ(input->string_or("path"), "/a/:id");
+    EXPECT_EQ(json::write(*input->find("trigger")), R"({"type":"http","path":"/a/:id","method":"POST"})");
+    const json::Value& ref = *input->find("request_body");
+    EXPECT_TRUE(
+        channels.find(ref.string_or("channel_id"), ref.string_or("access_key"), channels::End::kRead));
+    EXPECT_EQ(ref.string_or("direction"), "read");
+    EXPECT_EQ(input->find("response")->string_or("direction"), "write");
+    const size_t at = text.find("\"body\":") + 7;
+    return text.substr(at, text.find(",\"trigger\"") - at);
+  }
+
+  BoundTrigger trigger{.type = "http", .function_id = "t::f"};
+  Routes::Match match;
+  channels::Channels channels{loop, ids, metrics};
+  channels::Offer offer{channels, 1, [](channels::End, const channels::ChannelPtr&) {}};
+  Scanner scanner;
+};
+
+TEST_F(HttpInputTest, AJsonBodyGoesInAsItsOwnBytes) {
+  EXPECT_EQ(body_of("Application/JSON; charset=utf-8", R"({"a":1})"), R"({"a":1})");
+  EXPECT_EQ(body_of("application/json", "\r\n{ \"a\" : [1.50, 391.0, 18446744073709551616] }\n"),
+            R"({ "a" : [1.50, 391.0, 18446744073709551616] })");
+  for (const char* value : {"1", "\"x\"", "null", "[]", "true", "-0.5e3"})
+    EXPECT_EQ(body_of("application/json", value), value);
+  EXPECT_EQ(body_of("text/plain", "1"), "null");
+}
+
+TEST_F(HttpInputTest, WhatIsNoJsonValueIsNull) {
+  for (const char* bad : {"", " ", "{", "1 2", "1,\"trigger\":{}", "null},\"body\":{", "\"\xff\"", "\f1",
+                          "01", "'a'", "{\"a\":1}}", "1,\"a\":2,\"b\":3"})
+    EXPECT_EQ(body_of("application/json", bad), "null") << bad;
+}
+
+TEST(HttpMessage, WhichBodiesAreStreamedTheirHeadsSay) {
+  const auto kind = [](std::string type, std::string length) {
+    return body_kind(
+        request("POST", {{"Content-Type", std::move(type)}, {"Content-Length", std::move(length)}}));
+  };
+  EXPECT_EQ(kind("application/json", std::to_string(kMaxJsonBytes)), BodyKind::kJson);
+  EXPECT_EQ(kind("application/json; a=b", ""), BodyKind::kJson);
+  EXPECT_EQ(kind("application/json", std::to_string(kMaxJsonBytes + 1)), BodyKind::kTooLong);
+  EXPECT_EQ(kind("application/json", "99999999999999999999999"), BodyKind::kTooLong);
+  EXPECT_EQ(kind("text/plain", "5"), BodyKind::kStreamed);
+  EXPECT_EQ(body_kind(request("GET", {})), BodyKind::kStreamed);
 }
 
 TEST(HttpMessage, TheValueOfAFunctionIsAResponse) {
@@ -65,6 +115,24 @@ TEST(HttpMessage, TheValueOfAFunctionIsAResponse) {
             "200|Set-Cookie: a=1|Set-Cookie: b=2|");
   EXPECT_EQ(shown(response_of(parse(R"({"hello":"world"})"))),
             R"(200|Content-Type: application/json|{"hello":"world"})");
+}
+
+// By its text as by its document, but for the bytes of the body.
+TEST(HttpMessage, TheTextOfAValueIsTheSameResponse) {
+  Scanner scanner;
+  const auto of_text = [&scanner](std::string text) {
+    return shown(response_of(Payload::of_text(std::move(text)), scanner));
+  };
+  for (const char* text :
+       {R"({"status_code":201,"headers":{"X-A":"b","N":1},"body":{"k":[1]}})",
+        R"({"status_code":204,"body":null})", R"({"status_code":200})", R"({"body":"text"})",
+        R"({"headers":["Content-Type: text/html","X: y:z"],"body":"<p>\n"})",
+        R"({"headers":{"content-type":"text/csv"},"body":[1]})", R"({"hello":"world"})", R"([1,2])",
+        R"("text")", "7", R"({"headers":{"Set-Cookie":["a=1","b=2"]},"body":null})",
+        R"({"st\u0061tus_code":404})", R"({"body":1,"body":2})", R"({"status_code":null,"headers":null})",
+        R"({"status_code":101})", R"({"headers":{"a":"b\r\nc: d"}})"})
+    EXPECT_EQ(of_text(text), shown(response_of(parse(text)))) << text;
+  EXPECT_EQ(of_text(R"({"body": { "n" : 1.50 } })"), R"(200|Content-Type: application/json|{ "n" : 1.50 })");
 }
 
 TEST(HttpMessage, WhatCannotBeSentIsRefused) {

@@ -102,11 +102,13 @@ Result<RoutePtr> Route::create(BoundTriggerPtr trigger) {
                 method);
   Result<std::vector<std::string>> middleware = middleware_of(config);
   if (!middleware) return fail(middleware.error());
+  std::string condition = condition_of(*trigger);
   return std::make_shared<const Route>(Route{.trigger = std::move(trigger),
                                              .method = std::move(method),
                                              .path = *path->as_string(),
                                              .pattern = std::move(*pattern),
-                                             .middleware = std::move(*middleware)});
+                                             .middleware = std::move(*middleware),
+                                             .condition = std::move(condition)});
 }
 
 Result<> Routes::add(RoutePtr route) {

@@ -43,6 +43,7 @@ struct Route {
   std::string path;  // as it was registered
   Pattern pattern;
   std::vector<std::string> middleware;  // functions, in order
+  std::string condition;                // the function that it names; "" = none
 
   // kInvalidArgument for a configuration that is no route.
   static Result<std::shared_ptr<const Route>> create(BoundTriggerPtr trigger);

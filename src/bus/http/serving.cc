@@ -15,18 +15,54 @@ Task<> fired(runtime::EventLoop& loop, std::stop_token token) {
   co_await done;
 }
 
-// The request's bytes go into its channel as its reader takes them.
+Task<Result<>> write_piece(channels::ChannelPtr channel, std::string bytes, std::stop_token stop) {
+  co_return co_await channel->write({.kind = net::MessageKind::kBinary, .data = std::move(bytes)}, stop);
+}
+
+// A body that is here goes into its channel as its reader takes it.
 Task<> pour(std::shared_ptr<net::Exchange> exchange, channels::ChannelPtr channel, std::stop_token stop) {
   const std::string& body = exchange->request().body;
   for (size_t at = 0; at < body.size(); at += kBodyPieceBytes) {
-    const Result<> written = co_await channel->write(
-        {.kind = net::MessageKind::kBinary, .data = body.substr(at, kBodyPieceBytes)}, stop);
-    if (!written) {
+    if (!co_await write_piece(channel, body.substr(at, kBodyPieceBytes), stop)) {
       channel->close({.code = Code::kCancelled, .message = "the request is over"});
       co_return;
     }
   }
   channel->finish();
+}
+
+// No SDK takes the end of a cut connection for more than the end of the stream, so the text that goes beside the bytes says it.
+Task<> tell_cut(channels::ChannelPtr channel, Error why, std::stop_token stop) {
+  const json::Value error = json::Value::object({{"code", code_name(why.code)}, {"message", why.message}});
+  (void)co_await channel->write(
+      {.kind = net::MessageKind::kText,
+       .data = json::write(json::Value::object({{"type", "error"}, {"error", error}}))},
+      stop);
+  channel->finish(std::move(why));
+}
+
+// A body that still comes does the same; its client is held back by a slow reader.
+Task<> pour_on(std::shared_ptr<net::Exchange> exchange, channels::ChannelPtr channel,
+               std::shared_ptr<Inflow> inflow, std::stop_token stop) {
+  for (;;) {
+    Result<std::optional<std::string>> piece = co_await exchange->read_body(stop);
+    if (!piece) {
+      inflow->cut = piece.error();
+      inflow->was_cut.request_stop();
+      exchange.reset();  // with nothing more to come its connection need not wait
+      co_return co_await tell_cut(std::move(channel), std::move(piece.error()), stop);
+    }
+    if (!*piece) co_return channel->finish();
+    inflow->bytes += (*piece)->size();
+    while (!(*piece)->empty()) {
+      std::string rest = (*piece)->size() > kBodyPieceBytes ? (*piece)->substr(kBodyPieceBytes) : "";
+      if (!rest.empty()) (*piece)->resize(kBodyPieceBytes);
+      if (!co_await write_piece(channel, std::exchange(**piece, std::move(rest)), stop)) {
+        channel->close({.code = Code::kCancelled, .message = "the request is over"});
+        co_return;
+      }
+    }
+  }
 }
 
 std::string_view traced(const net::HttpRequest& request, std::string_view name) {
@@ -42,19 +78,56 @@ Serving::Serving(HttpModule& module, std::shared_ptr<net::Exchange> exchange, Ro
       exchange_(std::move(exchange)),
       match_(std::move(match)),
       permit_(std::move(permit)),
+      streamed_(body_kind(exchange_->request()) != BodyKind::kJson),
       on_gone_(exchange_->client_gone(), [this] {
         cancel_.request_stop();
         decided_.request_stop();
       }) {}
 
-Serving::~Serving() { end(); }
+Serving::~Serving() {
+  end();
+  if (timeout_) module_.loop_.cancel(*timeout_);
+}
 
 // Whoever writes into the response or waits for the body learns that it is over; a body that is being read is read to its end.
 void Serving::end() {
   cancel_.request_stop();
+  if (!offer_) return;
   const Error over{.code = Code::kCancelled, .message = "the request is over"};
-  if (response_) response_->close(over);
-  if (body_ && !body_->taken(End::kRead)) body_->close(over);
+  const channels::ChannelPtr response = offer_->channel(End::kWrite), body = offer_->channel(End::kRead);
+  offer_.reset();
+  if (response) response->close(over);
+  if (body && !body->taken(End::kRead)) body->close(over);
+}
+
+void Serving::asked_for(End remote, const channels::ChannelPtr& channel) {
+  if (remote == End::kWrite) {
+    if (waiting_) waiting_->resolve(true);
+    return;
+  }
+  const std::stop_token stop = module_.bodies_.stop_token();
+  if (!streamed_) return module_.bodies_.spawn(pour(exchange_, channel, stop));
+  inflow_ = std::make_shared<Inflow>();
+  on_cut_.emplace(inflow_->was_cut.get_token(), [this] { decided_.request_stop(); });
+  module_.bodies_.spawn(pour_on(exchange_, channel, inflow_, stop));
+}
+
+bool Serving::writes() const {
+  return offer_ && offer_->channel(End::kWrite) && offer_->channel(End::kWrite)->taken(End::kWrite);
+}
+
+// A function has longer for a body that takes its time to come.
+void Serving::watch_time() {
+  const std::uint64_t more = inflow_ ? inflow_->bytes / kLeastBodyRate : 0;
+  const SteadyTime due = began_ + module_.options_.timeout + std::chrono::seconds(more);
+  if (module_.loop_.clock().steady() >= due) {
+    decided_.request_stop();
+    return;
+  }
+  timeout_ = module_.loop_.call_at(due, [this] {
+    timeout_.reset();
+    watch_time();
+  });
 }
 
 SteadyTime Serving::deadline() const { return module_.loop_.clock().steady() + module_.options_.timeout; }
@@ -70,38 +143,36 @@ FireOptions Serving::fire_options() {
 Task<> Serving::run() {
   const net::HttpRequest& request = exchange_->request();
   const Route& route = *match_.route;
-  if (says_json(request) && request.body.size() > kMaxJsonBytes)
-    co_return reply_failure(too_large(kMaxJsonBytes));
-  if (!co_await pass_middleware(module_.options_.middleware)) co_return;
-  json::Value body = json_body(request);
-  body_ = module_.channels_.open(End::kRead);
-  response_ = module_.channels_.open(End::kWrite);
-  const Payload input(function_input(request_head(request, match_), route, std::move(body),
-                                     channels::reference(*body_, End::kRead),
-                                     channels::reference(*response_, End::kWrite)));
-  module_.bodies_.spawn(pour(exchange_, body_, module_.bodies_.stop_token()));
-  if (!co_await pass_condition(input)) co_return;
+  if (body_kind(request) == BodyKind::kTooLong) co_return reply_failure(too_large(kMaxJsonBytes));
+  const std::vector<std::string>& everywhere = module_.options_.middleware;
+  if (!everywhere.empty() && !co_await pass_middleware(everywhere)) co_return;
+  offer_.emplace(module_.channels_, kBodyPieces,
+                 [this](End remote, const channels::ChannelPtr& channel) { asked_for(remote, channel); });
+  const Payload input = Payload::of_text(function_input(request, match_, *offer_, module_.scanner_));
+  if (!route.condition.empty() && !co_await pass_condition(input)) co_return;
   for (const std::string& id : route.middleware) {
     if (const Result<> may = module_.bus_.lets_call(*route.trigger->owner, id); !may)
       co_return reply_error(may.error(), "middleware");
   }
-  if (!co_await pass_middleware(route.middleware)) co_return;
+  if (!route.middleware.empty() && !co_await pass_middleware(route.middleware)) co_return;
+  began_ = module_.loop_.clock().steady();
+  if (streamed_) watch_time();
   runtime::TaskGroup calls(module_.loop_);
   calls.spawn(call_function(input));
-  co_await answer_from_channel();
+  co_await answer();
   end();
   co_await calls.join();
 }
 
-Task<bool> Serving::pass_middleware(std::vector<std::string> functions) {
+Task<bool> Serving::pass_middleware(std::span<const std::string> functions) {
   const op::Principal& principal = match_.route->trigger->rights.principal;
+  const Payload input = Payload::of_text(middleware_input(exchange_->request(), match_));
   for (const std::string& id : functions) {
     op::CallContext context{.principal = principal,
                             .scope = principal.scope(),
                             .deadline = deadline(),
                             .stop = cancel_.get_token()};
-    const Result<json::Value> said = co_await module_.bus_.call(
-        std::move(context), id, middleware_input(request_head(exchange_->request(), match_)));
+    const Result<json::Value> said = co_await module_.bus_.deliver(std::move(context), id, input, {}, {});
     if (!said) {
       reply_error(said.error(), "middleware");
       co_return false;
@@ -132,36 +203,57 @@ Task<bool> Serving::pass_condition(Payload input) {
 }
 
 Task<> Serving::call_function(Payload input) {
-  Result<json::Value> value =
-      co_await module_.bus_.run_trigger(match_.route->trigger, std::move(input), fire_options());
-  const bool decides = !value || !value->is_null();
+  FireOptions options = fire_options();
+  if (streamed_) options.deadline.reset();  // watch_time() sees to it
+  Result<Payload> value =
+      co_await module_.bus_.ask_trigger(match_.route->trigger, std::move(input), std::move(options));
+  const bool decides = !value || value->text() != "null";
+  // Its time is until its response begins.
+  const bool broken = !value && value.error().code != Code::kTimeout;
   outcome_ = {.over = true, .value = std::move(value)};
   if (answered_) {
     // What has begun and failed must not look complete.
-    if (!*outcome_.value) cancel_.request_stop();
+    if (broken) cancel_.request_stop();
     co_return;
   }
-  if (decides || response_->over().stop_requested()) {
+  const channels::ChannelPtr response = offer_ ? offer_->channel(End::kWrite) : nullptr;
+  if (decides || (response && response->over().stop_requested())) {
     decided_.request_stop();
     co_return;
   }
   // The channel is a connection of its own, so its opening may be behind the function's end.
-  if (!response_->taken(End::kWrite))
-    (void)co_await runtime::sleep_for(module_.loop_, kWriterWait, cancel_.get_token());
-  if (!response_->taken(End::kWrite)) decided_.request_stop();
+  if (!writes()) (void)co_await runtime::sleep_for(module_.loop_, kWriterWait, cancel_.get_token());
+  if (!writes()) decided_.request_stop();
+  if (streamed_ || answered_ || decided_.stop_requested()) co_return;
+  const auto left = began_ + module_.options_.timeout - module_.loop_.clock().steady();
+  (void)co_await runtime::sleep_for(
+      module_.loop_, std::max(0ms, std::chrono::ceil<std::chrono::milliseconds>(left)), cancel_.get_token());
+  decided_.request_stop();
 }
 
-Task<> Serving::answer_from_channel() {
-  const runtime::StopScope scope(module_.loop_, decided_.get_token(), deadline());
+Task<> Serving::answer() {
+  if (!offer_->channel(End::kWrite)) {
+    const runtime::Completion<bool> asked(module_.loop_);
+    waiting_ = asked;
+    const std::stop_callback on_decided(decided_.get_token(), [asked] { asked.resolve(false); });
+    co_await asked;
+  }
+  const channels::ChannelPtr response = offer_->channel(End::kWrite);
+  if (!response) co_return answer_from_value();
+  co_await answer_from_channel(response);
+}
+
+Task<> Serving::answer_from_channel(channels::ChannelPtr response) {
+  const std::stop_token stop = decided_.get_token();
   for (;;) {
-    Result<std::optional<net::Message>> got = co_await response_->read(scope.token());
-    const bool ended = got ? !*got : response_->over().stop_requested();
+    Result<std::optional<net::Message>> got = co_await response->read(stop);
+    const bool ended = got ? !*got : response->over().stop_requested();
     if (ended && touched_) co_return reply({.status = head_.status, .headers = head_.headers, .body = {}});
-    if (ended && !outcome_.over) co_await fired(module_.loop_, scope.token());
+    if (ended && !outcome_.over) co_await fired(module_.loop_, stop);
     if (ended || !got) co_return answer_from_value();
     net::Message& message = **got;
     if (message.kind == net::MessageKind::kBinary) {
-      co_await stream_on(std::move(message.data));
+      co_await stream_on(std::move(response), std::move(message.data));
       co_return;
     }
     touched_ = true;
@@ -173,16 +265,17 @@ Task<> Serving::answer_from_channel() {
 // A function's value, its error, or that there is none in time.
 void Serving::answer_from_value() {
   if (cancel_.stop_requested()) return exchange_->abort();  // the client has gone
+  if (!outcome_.over && inflow_ && inflow_->cut) return reply_failure(cut_body(*inflow_->cut));
   if (!outcome_.over) return reply_failure(timed_out("function"));
-  const Result<json::Value>& value = *outcome_.value;
+  const Result<Payload>& value = *outcome_.value;
   if (!value) return reply_error(value.error(), "function");
-  if (value->is_null()) return reply({.status = head_.status, .headers = head_.headers, .body = {}});
-  const Result<net::HttpResponse> response = response_of(*value);
+  if (value->text() == "null") return reply({.status = head_.status, .headers = head_.headers, .body = {}});
+  Result<net::HttpResponse> response = response_of(*value, module_.scanner_);
   if (!response) return reply_bad_response(response.error());
-  reply(*response);
+  reply(std::move(*response));
 }
 
-Task<> Serving::stream_on(std::string first) {
+Task<> Serving::stream_on(channels::ChannelPtr response, std::string first) {
   module_.cors_.allow(exchange_->request(), head_.headers);
   if (const Result<> begun = exchange_->begin_stream(head_.status, head_.headers); !begun)
     co_return reply_bad_response(begun.error());
@@ -195,7 +288,7 @@ Task<> Serving::stream_on(std::string first) {
       sent = co_await exchange_->drained(kMaxUnsentResponse / 2, stop);
       continue;
     }
-    Result<std::optional<net::Message>> got = co_await response_->read(stop);
+    Result<std::optional<net::Message>> got = co_await response->read(stop);
     if (got && !*got) co_return exchange_->end_stream();
     if (!got) {
       sent = fail(got.error());

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "bus/http/failure.h"
@@ -26,8 +27,15 @@ class Permit {
   runtime::Semaphore* permits_;
 };
 
+// A request's body on its way into its channel, which may go on when the request is answered.
+struct Inflow {
+  std::uint64_t bytes = 0;
+  std::optional<Error> cut = std::nullopt;  // why the rest does not come
+  std::stop_source was_cut = {};
+};
+
 // One request on its way through middleware, condition and function. Its response is the function's value or what comes through the
-// response channel, whichever begins first. Lives in the frame of its request's handler.
+// response channel, whichever begins first. Its body is read when the function asks for it. Lives in the frame of its request's handler.
 class Serving {
  public:
   Serving(HttpModule& module, std::shared_ptr<net::Exchange> exchange, Routes::Match match, Permit permit);
@@ -41,16 +49,22 @@ class Serving {
   // How the function's call ended.
   struct Outcome {
     bool over = false;
-    std::optional<Result<json::Value>> value = std::nullopt;
+    std::optional<Result<Payload>> value = std::nullopt;
   };
+  using OnStop = std::stop_callback<std::function<void()>>;
 
   // Whether the request goes on; if not, it has been answered.
-  Task<bool> pass_middleware(std::vector<std::string> functions);
+  Task<bool> pass_middleware(std::span<const std::string> functions);  // which outlive it
   Task<bool> pass_condition(Payload input);
   Task<> call_function(Payload input);
-  Task<> answer_from_channel();
-  Task<> stream_on(std::string first);
+  Task<> answer();
+  Task<> answer_from_channel(channels::ChannelPtr response);
+  Task<> stream_on(channels::ChannelPtr response, std::string first);
   void answer_from_value();
+  // An end of what the function was offered is asked for.
+  void asked_for(channels::End remote, const channels::ChannelPtr& channel);
+  bool writes() const;
+  void watch_time();
 
   void end();
   void reply(net::HttpResponse response);
@@ -66,11 +80,16 @@ class Serving {
   const std::shared_ptr<net::Exchange> exchange_;
   const Routes::Match match_;
   Permit permit_;
-  channels::ChannelPtr body_;
-  channels::ChannelPtr response_;
+  const bool streamed_;      // its body
   std::stop_source cancel_;  // of what works on the request
-  std::stop_callback<std::function<void()>> on_gone_;
-  std::stop_source decided_;  // the function's end settles the response
+  OnStop on_gone_;
+  std::stop_source decided_;                          // the response comes from no channel any more
+  std::optional<runtime::Completion<bool>> waiting_;  // for the response's channel to be asked for
+  std::optional<channels::Offer> offer_;
+  std::shared_ptr<Inflow> inflow_;  // of a streamed body that is read
+  std::optional<OnStop> on_cut_;
+  SteadyTime began_{};                       // the function
+  std::optional<runtime::TimerId> timeout_;  // of a function with a streamed body
   Outcome outcome_;
   Head head_;
   bool touched_ = false;  // the channel said something of the response
