@@ -99,7 +99,9 @@ def test_a_body_is_answered_while_it_comes(bus, serve, sdk):
 def test_a_worker_learns_that_its_client_left(bus, serve, sdk):
     worker = serve(sdk, "measure")
     with socket.create_connection(("127.0.0.1", bus.ports["http"]), timeout=DEADLINE) as client:
-        client.sendall(b"POST /measure HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n" + b"x" * 1000)
+        client.sendall(b"POST /measure HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\nExpect: 100-continue\r\n\r\n")
+        assert client.recv(100).startswith(b"HTTP/1.1 100 ")  # it reads
+        client.sendall(b"x" * 1000)
     wait_until(lambda: worker.do("seen", function_id="reports"), "it is told")
     [report] = worker.do("seen", function_id="reports")
     assert report["bytes"] <= 1000 and report["told"] == ["unavailable"]
