@@ -37,6 +37,7 @@ struct Inbound {
   std::string content;
   std::string idempotency_key = {};
   op::Permissions permissions = {};  // of whoever says it: which tools the turn may run
+  std::string client_key = {};       // id of the token that they showed; its limits count the turn
   std::vector<Upload> attachments = {};
   // From here on for /v1 only.
   std::vector<llm::ToolSpec> client_tools = {};  // run by the client, offered beside the agent's own

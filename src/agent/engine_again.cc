@@ -58,6 +58,7 @@ Task<Result<Inbound>> EngineImpl::with_terms_of(Scope scope, turn::TurnStarted b
     if (!system) co_return fail(system.error());
     inbound.client_system = std::move(*system);
   }
+  if (inbound.client_key.empty()) inbound.client_key = std::move(before.client_key);
   inbound.sampling = std::move(before.sampling);
   inbound.tool_choice = before.tool_choice;
   inbound.tool_choice_name = std::move(before.tool_choice_name);

@@ -132,6 +132,7 @@ class EngineImpl final : public Engine {
   Task<Result<std::string>> clear(ThreadPtr thread, KeyedMessage message);
   Task<Result<std::string>> compact(ThreadPtr thread, KeyedMessage message);
   Task<Result<std::string>> summarize(ThreadPtr thread, KeyedMessage message);
+  llm::Caller caller_of(const ThreadPtr& thread);
   Task<Result<AgentSpec>> spec_for(Scope scope);
   void remember_model(const std::string& key, std::string model);
   Task<Result<ModelChoice>> model_for(Scope scope);

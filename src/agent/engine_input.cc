@@ -216,6 +216,7 @@ Task<Result<Accepted>> EngineImpl::place(ThreadPtr thread, Inbound inbound, std:
   if (queued) watch(thread, turn_id);
   turn::Steered steered{message_id, inbound.content, queued ? turn_id : ""};
   steered.permissions = inbound.permissions;
+  steered.client_key = inbound.client_key;
   if (queued) steered.terms = terms_of(inbound);
   if (!queued && !attached.empty())
     steered.content =
@@ -261,6 +262,7 @@ Task<Result<Accepted>> EngineImpl::start_turn(ThreadPtr thread, Inbound inbound,
                             .tools_hash = {}};
   started.channel = inbound.channel;
   started.permissions = inbound.permissions;
+  started.client_key = inbound.client_key;
   started.history = inbound.history;
   started.max_iterations = d_.settings.max_iterations;
   started.context_tokens = model->context_tokens;

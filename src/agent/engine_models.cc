@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "agent/engine_impl.h"
+#include "agent/event_mapping.h"
 #include "base/ids.h"
 #include "base/strings.h"
 #include "runtime/stop_scope.h"
@@ -13,6 +14,24 @@ std::string scope_key(const Scope& scope) { return scope.realm + '\0' + scope.us
 std::string model_key(const Scope& scope) { return fmt::format("model:{}", scope.agent); }
 
 }  // namespace
+
+// On whose account the thread's turn calls models, and where it is said when that becomes much.
+llm::Caller EngineImpl::caller_of(const ThreadPtr& thread) {
+  const turn::TurnStarted& start = thread->state.start;
+  const auto warn = [this, scope = thread->row.scope, id = thread->row.id,
+                     turn = start.turn](const json::Value& warning) {
+    json::Value data = event_data("budget_warning", id, turn);
+    if (const json::Object* fields = warning.as_object()) {
+      for (const json::Member& each : *fields) data.set(each.key, each.value);
+    }
+    hub_.announce(scope, id, {"budget_warning", std::move(data)});
+  };
+  return {.scope = thread->row.scope,
+          .thread = thread->row.id,
+          .channel = start.channel.empty() ? thread->row.channel : start.channel,
+          .key = start.client_key,
+          .warn = warn};
+}
 
 // The agent as this user has it.
 Task<Result<AgentSpec>> EngineImpl::spec_for(Scope scope) {

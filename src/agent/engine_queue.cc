@@ -38,6 +38,7 @@ Task<Result<Accepted>> EngineImpl::start_waiting(ThreadPtr thread, turn::Steered
                   .thread_id = thread->row.id,
                   .content = std::move(next.input),
                   .permissions = std::move(next.permissions),
+                  .client_key = std::move(next.client_key),
                   .client_tools = std::move(next.terms.tools),
                   .client_system = std::move(next.terms.system),
                   .sampling = std::move(next.terms.sampling),

@@ -167,6 +167,7 @@ Task<Result<std::string>> EngineImpl::summarize(ThreadPtr thread, KeyedMessage m
       .model = model->model,
       .messages = {{.role = llm::Role::kSystem, .content = std::string(kSummaryTask)},
                    {.role = llm::Role::kUser, .content = as_text(state.conversation, until)}}};
+  request.caller = caller_of(thread);
   request.sampling.temperature = 0.3;
   request.sampling.max_tokens = kSummaryTokens;
   const std::int64_t drop_below = std::prev(keep)->number + 1;

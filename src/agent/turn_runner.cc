@@ -110,6 +110,7 @@ Task<> EngineImpl::call_model(ThreadPtr thread, std::string turn) {
     const llm::Delta shown = reader->feed(delta);
     if (!withheld && current(*thread, turn)) hub_.delta(scope, thread->row.id, shown.text);
   };
+  request.caller = caller_of(thread);
   Result<llm::Request> complete = co_await with_images(scope, std::move(request));
   Result<llm::Answer> answer = complete
                                    ? co_await thread->model.provider->complete(

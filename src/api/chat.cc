@@ -41,7 +41,8 @@ Task<Result<Value>> send(const Services& services, CallContext context, Value ar
                          .thread_id = args.string_or("thread_id"),
                          .content = args.string_or("content"),
                          .idempotency_key = args.string_or("idempotency_key"),
-                         .permissions = context.principal.permissions};
+                         .permissions = context.principal.permissions,
+                         .client_key = context.principal.token_id};
   Result<std::vector<agent::Upload>> uploads = uploads_of(args);
   if (!uploads) co_return fail(uploads.error());
   if (inbound.content.empty() && uploads->empty())
@@ -92,7 +93,8 @@ Task<Result<Value>> edit(const Services& services, CallContext context, Value ar
                                       .thread_id = args.string_or("thread_id"),
                                       .content = args.string_or("content"),
                                       .idempotency_key = args.string_or("idempotency_key"),
-                                      .permissions = context.principal.permissions});
+                                      .permissions = context.principal.permissions,
+                                      .client_key = context.principal.token_id});
   if (!accepted) co_return fail(accepted.error());
   co_return accepted_view(*accepted);
 }

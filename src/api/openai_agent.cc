@@ -196,6 +196,7 @@ class AgentCall {
             .content = std::move(content),
             .idempotency_key = std::string(context_.header("idempotency-key")),
             .permissions = context_.principal.permissions,
+            .client_key = context_.principal.token_id,
             .client_tools = request.tools,
             .client_system = conversation_.system,
             .sampling = request.sampling,

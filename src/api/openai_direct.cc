@@ -33,6 +33,7 @@ Task<Result<Value>> direct_chat(const Services& services, op::CallContext contex
   const std::string model = request.request.model;
   llm::Provider& provider = services.provider_for(model);
   std::optional<agent::AnswerReader> reader = reader_for(request.request);
+  request.request.caller = {.scope = context.scope, .channel = "v1", .key = context.principal.token_id};
   if (!request.stream) {
     Result<llm::Answer> answer = co_await provider.complete(
         std::move(request.request), [](const llm::Delta&) {}, context.deadline, context.stop);

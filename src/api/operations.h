@@ -24,6 +24,7 @@ Result<> add_memory(op::Registry& registry, const Services& services);
 Result<> add_models(op::Registry& registry, const Services& services);
 Result<> add_settings(op::Registry& registry, const Services& services);
 Result<> add_system(op::Registry& registry, const Services& services);
+Result<> add_usage(op::Registry& registry, const Services& services);
 Result<> add_tokens(op::Registry& registry, const Services& services);
 Result<> add_tools(op::Registry& registry, const Services& services);
 Result<> add_vault(op::Registry& registry, const Services& services);

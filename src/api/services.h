@@ -19,6 +19,9 @@
 namespace chela::llm {
 class Backends;
 }
+namespace chela::llm::budget {
+class Budget;
+}
 namespace chela::memory {
 class Workspace;
 }
@@ -65,6 +68,7 @@ struct Services {
   const tools::Registry* tools = nullptr;
   SettingsService* settings = nullptr;
   const llm::Backends* backends = nullptr;
+  llm::budget::Budget* budget = nullptr;
   std::function<llm::Provider&(std::string_view model)> provider_for = {};  // "" = the configured model's
   std::function<ModelSettings()> models = {};
   std::function<std::optional<llm::Price>(std::string_view model)> price = {};

@@ -69,22 +69,6 @@ Task<Result<Value>> status(const Services& services) {
                            {"model_usage", std::move(models)}});
 }
 
-Task<Result<Value>> usage(const Services& services, CallContext context, Value args) {
-  const Result<std::vector<agent::DayUsage>> found =
-      co_await services.engine->usage(context.scope, static_cast<int>(args.int_or("days", 30)));
-  if (!found) co_return fail(found.error());
-  Value days = Value::array();
-  for (const agent::DayUsage& each : *found) {
-    Value day = usage_view(each.sum.tokens);
-    day.set("date", format_rfc3339(each.day).substr(0, 10));
-    day.set("model", each.sum.model);
-    day.set("turns", each.sum.turns);
-    if (const std::optional<double> cost = cost_of(services, each.sum)) day.set("cost", *cost);
-    days.push_back(std::move(day));
-  }
-  co_return Value::object({{"days", std::move(days)}});
-}
-
 Task<Result<Value>> document(const op::Registry& registry, const Services& services) {
   co_return op::openapi(registry, op::Surface::kGateway, "Chela", services.status().version);
 }
@@ -136,20 +120,6 @@ Result<> add_system(op::Registry& registry, const Services& services) {
                           .routes = {route("GET", "/api/gateway/status")},
                           .idempotent = op::Idempotent::kYes,
                           .handler = [s](CallContext, Value) { return status(*s); }};
-  op::Operation using_up{
-      .id = "usage::days",
-      .help = "What the caller's turns have used, by day (UTC) and model, today last.",
-      .in = schema(
-          R"({"type": "object", "properties": {"days": {"type": "integer", "minimum": 1, "maximum": 366, "default": 30}}})"),
-      .out = schema(
-          R"({"type": "object", "properties": {"days": {"type": "array", "items": {"type": "object", "properties": {
-        "date": {"type": "string"}, "model": {"type": "string"}, "turns": {"type": "integer"}, "prompt_tokens": {"type": "integer"},
-        "completion_tokens": {"type": "integer"}, "cached_tokens": {"type": "integer"},
-        "cost": {"type": "number", "description": "US dollars, by the prices of now; left out when the model's price is not known"}}}}}})"),
-      .permission = "chat:read",
-      .routes = {route("GET", "/api/usage")},
-      .idempotent = op::Idempotent::kYes,
-      .handler = [s](CallContext c, Value a) { return usage(*s, std::move(c), std::move(a)); }};
   op::Operation describing{.id = "system::openapi",
                            .help = "This document: all operations of the gateway as OpenAPI 3.1.",
                            .in = no_input(),
@@ -158,7 +128,7 @@ Result<> add_system(op::Registry& registry, const Services& services) {
                            .routes = {route("GET", "/openapi.json")},
                            .idempotent = op::Idempotent::kYes,
                            .handler = [r, s](CallContext, Value) { return document(*r, *s); }};
-  return add_all(registry, {healthy, living, readying, reporting, using_up, describing});
+  return add_all(registry, {healthy, living, readying, reporting, describing});
 }
 
 }  // namespace chela::api

@@ -1,6 +1,7 @@
 #include "app/agents.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "config/agent_file.h"
 
@@ -61,6 +62,25 @@ Result<std::vector<agent::AgentSpec>> load_agent_specs(const std::string& folder
     if (!spec.temperature) spec.temperature = settings.llm.temperature;
   }
   return specs;
+}
+
+Result<std::vector<config::BudgetRule>> load_agent_budgets(const std::string& folder) {
+  const Result<std::vector<config::AgentFile>> files = config::load_agents(folder);
+  if (!files) return fail(files.error());
+  std::vector<config::BudgetRule> rules;
+  for (const config::AgentFile& file : *files) {
+    const auto add = [&](const std::optional<double>& dollars, config::BudgetWindow window) {
+      if (!dollars) return;
+      rules.push_back({.of = config::BudgetOf::kAgent,
+                       .name = file.name,
+                       .window = window,
+                       .limit = std::llround(*dollars * 100 * static_cast<double>(config::kNanoPerCent)),
+                       .key = fmt::format("agents/{}/agent.toml", file.name)});
+    };
+    add(file.daily_budget, config::BudgetWindow::kDay);
+    add(file.monthly_budget, config::BudgetWindow::kMonth);
+  }
+  return rules;
 }
 
 }  // namespace chela::app

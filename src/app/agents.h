@@ -14,4 +14,7 @@ namespace chela::app {
 Result<std::vector<agent::AgentSpec>> load_agent_specs(const std::string& folder,
                                                        const config::Settings& settings);
 
+// The limits that agents' files set for them. They count from the start of the engine on.
+Result<std::vector<config::BudgetRule>> load_agent_budgets(const std::string& folder);
+
 }  // namespace chela::app

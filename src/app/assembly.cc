@@ -10,6 +10,8 @@
 #include "app/bus_modules.h"
 #include "app/catalog.h"
 #include "bus/operation_functions.h"
+#include "llm/budget/budget_provider.h"
+#include "llm/budget/budget_tool.h"
 #include "llm/local/infer_process.h"
 #include "memory/documents.h"
 #include "memory/identity.h"
@@ -99,15 +101,35 @@ Result<> Assembly::open_memory() {
   return {};
 }
 
+// Limits of the settings, and those that agents' files have for them.
+config::BudgetSettings Assembly::budget_settings(const config::Settings& settings) const {
+  config::BudgetSettings all = settings.budget;
+  all.rules.insert(all.rules.end(), agent_budgets_.begin(), agent_budgets_.end());
+  return all;
+}
+
 Result<> Assembly::make_models() {
   Result<llm::ModelData> data = read_model_data(options_.share, options_.paths.home);
   if (!data) return fail(data.error());
   llm::LocalPaths paths{.infer_program = llm::local::beside_this_program("chela-infer"),
                         .models_dir = options_.paths.models,
                         .socket = options_.paths.infer_socket};
+  Result<std::vector<config::BudgetRule>> own = load_agent_budgets(options_.paths.agents);
+  if (!own) return fail(std::move(own.error()));
+  agent_budgets_ = std::move(*own);
+  budget_ = std::make_unique<llm::budget::Budget>(
+      llm::budget::Budget::Parts{.loop = loop_,
+                                 .ids = ids_,
+                                 .store = foundation_->database().budget(),
+                                 .metrics = metrics_,
+                                 .model = [this](std::string_view model) { return backends_->info(model); }},
+      budget_settings(settings()));
+  const auto count = [this](llm::Provider& inner) -> std::unique_ptr<llm::Provider> {
+    return std::make_unique<llm::budget::BudgetProvider>(inner, *budget_);
+  };
   Result<std::unique_ptr<llm::Backends>> backends =
       llm::Backends::create(settings().llm, settings().infer, std::move(*data), std::move(paths),
-                            {.loop = loop_, .poller = poller_, .http = http_, .ids = ids_, .keys = keys_});
+                            {.loop = loop_, .poller = poller_, .http = http_, .ids = ids_, .keys = keys_, .count = count});
   if (!backends) return fail(backends.error());
   backends_ = std::move(*backends);
   if (options_.model != nullptr)
@@ -124,6 +146,7 @@ Result<> Assembly::make_tools() {
                                   .vault = vault_};
   if (Result<> added = tools::add_builtin_tools(tools_, parts); !added) return added;
   if (Result<> added = memory::add_memory_tools(tools_, *memory_); !added) return added;
+  if (Result<> added = tools_.add(llm::budget::make_budget_tool(*budget_), "core"); !added) return added;
   tool_runner_ = std::make_unique<tools::Runner>(loop_, tools_, hooks_, runner_options(settings()));
   return {};
 }
@@ -178,6 +201,7 @@ Result<> Assembly::make_front() {
                .tools = &tools_,
                .settings = &foundation_->service(),
                .backends = backends_.get(),
+               .budget = budget_.get(),
                .provider_for = [this](std::string_view model) -> llm::Provider& {
                  return provider_for(model.empty() ? backends_->default_model() : std::string(model));
                },
@@ -295,6 +319,9 @@ Result<> Assembly::follow_settings() {
                  [this](const config::Settings& now) { tool_runner_->configure(runner_options(now)); });
   live.subscribe({"agent.busy", "agent.max_tool_iterations", "limits.event_subscribers", "limits.message"},
                  [this](const config::Settings& now) { engine_->configure(engine_settings(now)); });
+  live.subscribe({"budget.actions_per_hour", "budget.day_cents", "budget.limits", "budget.month_cents",
+                  "budget.timezone", "budget.unpriced", "budget.warn_percent"},
+                 [this](const config::Settings& now) { budget_->configure(budget_settings(now)); });
   live.subscribe({"llm.model", "ollama.model", "openai.model"}, [this](const config::Settings& now) {
     backends_->set_default_model(now.llm.model, now.llm.model_naming);
   });
@@ -367,6 +394,7 @@ void Assembly::notify(std::string_view state) const {
 
 Task<Result<>> Assembly::start() {
   co_await keys_.read_names();
+  if (gateway_) budget_->start();  // a command that calls no model counts nothing
   co_await import_identity();
   if (Result<> recovered = co_await engine_->recover(); !recovered) co_return recovered;
   if (gateway_) {
@@ -392,6 +420,7 @@ Task<> Assembly::stop() {
   if (bus_) co_await bus_->stop();
   if (gateway_) co_await gateway_->stop(kFrontGrace);
   co_await backends_->stop();
+  co_await budget_->stop();
   co_await tool_runner_->close();
   co_await hooks_.close();
   log::info("app", "stopped", {{"pid", ::getpid()}});

@@ -19,6 +19,7 @@
 #include "gateway/gateway.h"
 #include "hooks/hooks.h"
 #include "llm/backends/backends.h"
+#include "llm/budget/budget.h"
 #include "llm/bus/bus_provider.h"
 #include "llm/retry.h"
 #include "memory/bus/bus_embedder.h"
@@ -86,6 +87,7 @@ class Assembly {
   const config::Settings& settings() const { return foundation_->settings(); }
   Result<> build();
   Result<> open_memory();
+  config::BudgetSettings budget_settings(const config::Settings& settings) const;
   Result<> make_models();
   Result<> make_tools();
   Result<> make_engine();
@@ -126,6 +128,8 @@ class Assembly {
   std::unique_ptr<tools::Runner> tool_runner_;
   security::FileVault vault_;
   EngineKeys keys_;
+  std::vector<config::BudgetRule> agent_budgets_;
+  std::unique_ptr<llm::budget::Budget> budget_;
   std::unique_ptr<llm::Backends> backends_;
   std::unique_ptr<llm::RetryProvider> only_model_;  // before options_.model
   TraceRecorder recorder_;

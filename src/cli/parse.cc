@@ -28,6 +28,7 @@ class Parser {
     if (only == kRun) return;
     add_chat();
     add_threads();
+    add_usage();
     add_memory();
     add_models();
     add_tokens();
@@ -183,6 +184,15 @@ class Parser {
                      "change the files: what was expected and is not so any more becomes what is");
     replay->add_flag("--json", trace_.json, "print the reports as JSON");
     replay->callback([this] { out_.command = trace_; });
+  }
+
+  void add_usage() {
+    CLI::App* usage =
+        operation("usage", "what calls of models have used and cost, and what is left of the limits",
+                  "usage::days", [this] { return json::Value::object({{"days", days_}, {"by", by_}}); });
+    usage->add_option("--days", days_, "of the last so many days, today included (default 30)")
+        ->type_name("N");
+    usage->add_option("--by", by_, "day, model or agent")->check(CLI::IsMember({"day", "model", "agent"}));
   }
 
   void add_memory() {
@@ -489,6 +499,8 @@ class Parser {
   }
 
   static constexpr const char* kThreadHelp = "its id (chela threads lists them)";
+  int days_ = 30;
+  std::string by_ = "day";
   static constexpr int kDefaultLimit = 50;
 
   CLI::App app_;

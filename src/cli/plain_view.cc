@@ -25,6 +25,8 @@ void PlainView::show(const std::string& type, const json::Value& data) {
   } else if (type == "auth_required") {
     note(fmt::format("{} wants a credential. {}", data.string_or("extension_name"),
                      data.string_or("instructions")));
+  } else if (type == "budget_warning") {
+    note(data.string_or("message"));
   }
   if (manner_ == Manner::kDialogue) show_dialogue(type, data);
 }

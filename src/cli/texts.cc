@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/setting_texts.h"
 #include "cli/thread_list.h"
+#include "cli/usage_text.h"
 
 // The texts that people read of operations' values.
 namespace chela::cli {
@@ -226,6 +227,7 @@ std::string text_for(std::string_view operation, const Value& value) {
     return list(value, "", {"QUEUE", "KIND", "MESSAGES"}, {"topic", "kind", "message_count"});
   if (operation == "engine::queue::dlq_messages")
     return list(value, "", {"ID", "TRIES", "ERROR", "PAYLOAD"}, {"id", "retries", "error", "payload"});
+  if (operation == "usage::days") return usage_text(value);
   if (operation == "setting::list") return settings_text(value);
   if (operation == "setting::get") return setting_text(value);
   if (value.is_null()) return {};

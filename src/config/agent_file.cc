@@ -7,11 +7,13 @@
 #include <sstream>
 
 #include "base/strings.h"
+#include "config/budget_rule.h"
 #include "config/toml.h"
 
 namespace chela::config {
 namespace {
 
+constexpr double kMaxAgentBudget = static_cast<double>(kMaxBudgetCents) / 100;
 constexpr size_t kMaxAgentFileBytes = 256 * 1024;
 
 // Reads one key of a table into `out`. False, with `error` set, when it has another type.
@@ -104,6 +106,8 @@ Result<AgentFile> parse_agent_file(std::string_view text, std::string_view path)
                   read(agent, "description", file.description, path, error) &&
                   read(agent, "system_prompt", file.system_prompt, path, error) &&
                   read(section(root, "agent.resources"), "system_prompt", file.system_prompt, path, error) &&
+                  read(section(root, "agent.resources"), "daily_budget", file.daily_budget, path, error) &&
+                  read(section(root, "agent.resources"), "monthly_budget", file.monthly_budget, path, error) &&
                   read(model, "model", file.model, path, error) &&
                   read(model, "max_tokens", file.max_tokens, path, error) &&
                   read(model, "temperature", file.temperature, path, error) &&
@@ -116,6 +120,12 @@ Result<AgentFile> parse_agent_file(std::string_view text, std::string_view path)
       !way.empty() && way != "auto" && way != "native" && way != "prompted") {
     return fail(Code::kInvalidArgument, "{}:{}: 'tool_dispatcher' is '{}'; use auto, native or prompted",
                 path, model.get("tool_dispatcher")->source().begin.line, way);
+  }
+  for (const std::optional<double>& budget : {file.daily_budget, file.monthly_budget}) {
+    if (budget && !(*budget >= 0 && *budget <= kMaxAgentBudget))
+      return fail(Code::kInvalidArgument,
+                  "{}: a budget of [agent.resources] is an amount of dollars from 0 to {}", path,
+                  kMaxAgentBudget);
   }
   if (file.name.empty()) return fail(Code::kInvalidArgument, "{}: [agent] name is missing", path);
   return file;

@@ -11,7 +11,7 @@
 namespace chela::config {
 
 // What an agent.toml says: [agent] name, description, system_prompt; [agent.model] model, max_tokens, temperature, tool_dispatcher;
-// [agent.capabilities] tools; [agent.resources] system_prompt; [persona] with communication_style and critical_rules. Other keys, which
+// [agent.capabilities] tools; [agent.resources] system_prompt, daily_budget, monthly_budget (US dollars); [persona] with communication_style and critical_rules. Other keys, which
 // foreign files have, are ignored.
 struct AgentFile {
   std::string name;
@@ -22,6 +22,8 @@ struct AgentFile {
   std::optional<double> temperature;
   std::string tool_dispatcher;  // auto, native or prompted; "" = as it is configured
   std::vector<std::string> tools = {"*"};
+  std::optional<double> daily_budget;
+  std::optional<double> monthly_budget;
   std::string communication_style;
   std::vector<std::string> critical_rules;
 };

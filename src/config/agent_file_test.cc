@@ -28,6 +28,8 @@ network_hosts = ["*"]
 max_tokens_per_hour = 500000
 system_prompt = "You write code."
 tags = ["x"]
+daily_budget = 5
+monthly_budget = 40.5
 [persona]
 communication_style = "terse"
 critical_rules = ["test first"]
@@ -44,6 +46,17 @@ TEST(AgentFile, ReadsWhatTheEngineUses) {
   EXPECT_EQ(file->tool_dispatcher, "prompted");
   EXPECT_EQ(file->tools, (std::vector<std::string>{"read_file", "memory_*"}));
   EXPECT_EQ(file->critical_rules, std::vector<std::string>{"test first"});
+}
+
+TEST(AgentFile, HasBudgetsInDollars) {
+  const auto file = parse_agent_file(kFile, "a/agent.toml");
+  EXPECT_EQ(file->daily_budget, 5.0);
+  EXPECT_EQ(file->monthly_budget, 40.5);
+  for (const char* wrong : {"-1", "1e300", "nan", "\"much\""}) {
+    const std::string text =
+        fmt::format("[agent]\nname = 'a'\n[agent.resources]\ndaily_budget = {}\n", wrong);
+    EXPECT_FALSE(parse_agent_file(text, "a/agent.toml")) << wrong;
+  }
 }
 
 TEST(AgentFile, ErrorsNameFileLineAndKey) {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/likeness.h"
+#include "config/budget_rule.h"
 
 namespace chela::config {
 namespace {
@@ -63,6 +64,52 @@ const std::vector<Key>& table() {
        "(auto)",
        {},
        {"auto", "native", "prompted"}},
+      at_once({"budget.actions_per_hour",
+               Type::kInt,
+               "",
+               "calls of models in any 3600 s, all together; not set: no limit",
+               {"MAX_ACTIONS_PER_HOUR"},
+               {},
+               0,
+               kMaxBudgetActions}),
+      at_once({"budget.day_cents",
+               Type::kInt,
+               "",
+               "what calls of models may cost a day, all together; not set: no limit",
+               {"MAX_COST_PER_DAY_CENTS"},
+               {},
+               0,
+               kMaxBudgetCents}),
+      at_once(
+          {"budget.limits", Type::kList, "",
+           "limits of agents, users and others: 'agent:NAME day CENTS, session:* month CENTS, key:ID hour "
+           "CALLS soft'"}),
+      at_once({"budget.month_cents",
+               Type::kInt,
+               "",
+               "what calls of models may cost a month, all together; not set: no limit",
+               {},
+               {},
+               0,
+               kMaxBudgetCents}),
+      at_once(
+          {"budget.timezone", Type::kString, "UTC", "whose days and months limits count, as Europe/Berlin"}),
+      at_once(
+          {"budget.unpriced",
+           Type::kChoice,
+           "allow",
+           "models whose price is not known: allow (calls and tokens count, money does not) or refuse where "
+           "money is limited",
+           {},
+           {"allow", "refuse"}}),
+      at_once({"budget.warn_percent",
+               Type::kInt,
+               "80",
+               "share of a limit from which on people are warned",
+               {},
+               {},
+               1,
+               100}),
       {"bus.call_timeout",
        Type::kDuration,
        "1h",

@@ -2,6 +2,7 @@
 
 #include "base/strings.h"
 #include "base/time.h"
+#include "base/time_zone.h"
 #include "config/build_settings.h"
 #include "config/values.h"
 
@@ -105,6 +106,35 @@ Result<LlmSettings> llm_settings(const Lookup& value) {
   return llm;
 }
 
+Result<BudgetSettings> budget_settings(const Lookup& value) {
+  BudgetSettings budget{.warn_percent = static_cast<int>(int_value(value("budget.warn_percent").text)),
+                        .timezone = value("budget.timezone").text};
+  if (value("budget.unpriced").text == "refuse") budget.unpriced = BudgetSettings::Unpriced::kRefuse;
+  // The data of zones is read from disk: UTC needs none.
+  if (budget.timezone != "UTC") {
+    if (const auto known = zone_period(0, budget.timezone); !known)
+      return fail(Code::kInvalidArgument, "budget.timezone: {}", known.error().message);
+  }
+  const auto add = [&](std::string_view key, BudgetWindow window, std::int64_t unit) {
+    const Value given = value(key);
+    if (!given.given || given.text.empty()) return;
+    budget.rules.push_back(
+        {.window = window, .limit = int_value(given.text) * unit, .key = std::string(key)});
+  };
+  add("budget.day_cents", BudgetWindow::kDay, kNanoPerCent);
+  add("budget.month_cents", BudgetWindow::kMonth, kNanoPerCent);
+  add("budget.actions_per_hour", BudgetWindow::kHour, 1);
+  for (const std::string& text : list_value(value("budget.limits").text)) {
+    Result<BudgetRule> rule = parse_budget_rule(text);
+    if (!rule) return fail(Code::kInvalidArgument, "budget.limits: {}", rule.error().message);
+    budget.rules.push_back(std::move(*rule));
+  }
+  if (budget.rules.size() > kMaxBudgetRules)
+    return fail(Code::kInvalidArgument, "budget.limits: {} limits; at most {} are taken", budget.rules.size(),
+                kMaxBudgetRules);
+  return budget;
+}
+
 }  // namespace
 
 std::optional<NamedBackend> backend_named(std::string_view text) {
@@ -163,6 +193,9 @@ Result<Settings> build_settings(const Lookup& value) {
   s.traces = {.record = bool_value(value("traces.record").text),
               .output = value("traces.output").text,
               .model_name = value("traces.model_name").text};
+  Result<BudgetSettings> budget = budget_settings(value);
+  if (!budget) return fail(std::move(budget.error()));
+  s.budget = std::move(*budget);
   return s;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/budget_rule.h"
 #include "obs/log.h"
 
 // The settings as the parts of the engine take them, by value. Defaults, ranges and names are those of keys.cc.
@@ -90,6 +91,16 @@ struct SecretSettings {
   std::string master_key;  // "" : the vault's key file
 };
 
+// What calls of models may cost.
+struct BudgetSettings {
+  std::vector<BudgetRule> rules;
+  int warn_percent = 0;                                                 // of a limit
+  std::string timezone;                                                 // whose days and months count
+  enum class Unpriced { kAllow, kRefuse } unpriced = Unpriced::kAllow;  // models whose price nobody knows
+
+  bool operator==(const BudgetSettings&) const = default;
+};
+
 struct InferSettings {
   std::chrono::milliseconds idle{};
   int threads = 0;  // 0 = one per core
@@ -113,6 +124,7 @@ struct Settings {
   SecretSettings secrets;
   InferSettings infer;
   TraceSettings traces;
+  BudgetSettings budget;
 };
 
 }  // namespace chela::config

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "base/scope.h"
 #include "base/time.h"
 #include "runtime/task.h"
 
@@ -76,6 +77,17 @@ struct Sampling {
   bool operator==(const Sampling&) const = default;
 };
 
+// On whose account a call is made. It is no part of what is asked: not of the request's JSON, nor of its hash.
+struct Caller {
+  Scope scope = {};
+  std::string thread = {};
+  std::string job = {};
+  std::string channel = {};
+  std::string key = {};  // id of the client's token, "" when none stands behind the call
+  // What the budget has to say while the call goes on: an object with `message` and what it is about.
+  std::function<void(const json::Value& warning)> warn = {};
+};
+
 struct Request {
   std::string model;
   std::vector<Message> messages;
@@ -84,6 +96,7 @@ struct Request {
   std::string tool_choice_name = {};  // a tool that must be called; wins over tool_choice
   Sampling sampling = {};
   json::Object extra = {};  // unknown fields of a /v1 client, passed through unchanged
+  Caller caller = {};
 };
 
 // The request as JSON: what its hash and a replay are taken from. Everything that changes the answer is in it.

@@ -11,6 +11,7 @@
 #include "runtime/event_loop.h"
 #include "runtime/task_group.h"
 #include "store/blob_store.h"
+#include "store/budget_store.h"
 #include "store/memory_store.h"
 #include "store/settings_store.h"
 #include "store/token_store.h"
@@ -28,6 +29,7 @@ class ConformanceStores {
   virtual MemoryStore& memory() = 0;
   virtual SettingsStore& settings() = 0;
   virtual TokenStore& tokens() = 0;
+  virtual BudgetStore& budget() = 0;
 };
 
 using ConformanceFactory = std::unique_ptr<ConformanceStores> (*)();

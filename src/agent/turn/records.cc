@@ -50,6 +50,7 @@ struct ToBody {
              {"prompt_tokens", in.prompt_tokens},
              {"permissions", permissions_json(in.permissions)},
              {"at", in.at}};
+    if (!in.client_key.empty()) o.set("client_key", in.client_key);
     if (!in.client_tools.empty()) {
       json::Array names;
       for (const std::string& name : in.client_tools) names.push_back(name);
@@ -119,6 +120,7 @@ struct ToBody {
     if (!in.content.empty()) o.set("content", in.content);
     set_attachments(o, in.attachments);
     o.set("permissions", permissions_json(in.permissions));
+    if (!in.client_key.empty()) o.set("client_key", in.client_key);
     return o;
   }
   Object operator()(const Compacted& in) const {
@@ -181,6 +183,7 @@ Result<Input> read(const Value& v, TurnStarted in) {
   in.client_system_hash = v.string_or("client_system");
   in.tool_calling =
       llm::tool_calling_from_name(v.string_or("tool_calling")).value_or(llm::ToolCalling::kNative);
+  in.client_key = v.string_or("client_key");
   in.attachments = attachments_from(v);
   for (const Value& name : list(v, "client_tools")) {
     if (name.as_string() != nullptr) in.client_tools.insert(*name.as_string());
@@ -251,7 +254,8 @@ Result<Input> read(const Value& v, Steered) {
                  terms_from(member(v, "terms")),
                  v.string_or("content"),
                  attachments_from(v),
-                 permissions_from(v)};
+                 permissions_from(v),
+                 v.string_or("client_key")};
 }
 
 Result<Input> read(const Value& v, Compacted in) {

@@ -111,7 +111,7 @@ Result<> Backends::make_backend(const config::LlmSettings& llm) {
 }
 
 Chain::Parts Backends::chain_parts() const {
-  return {.loop = parts_.loop, .ids = parts_.ids, .max_retries = max_retries_};
+  return {.loop = parts_.loop, .ids = parts_.ids, .max_retries = max_retries_, .count = parts_.count};
 }
 
 std::unique_ptr<Chain> Backends::chain(ProviderEntry entry, ProviderWishes wishes) {

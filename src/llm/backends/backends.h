@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -24,6 +25,8 @@ struct BackendParts {
   net::HttpClient& http;
   runtime::IdSource& ids;
   ProviderKeys& keys;
+  // What counts the attempts of a provider's calls: stands before each provider, behind its repetitions. May be empty.
+  std::function<std::unique_ptr<Provider>(Provider& inner)> count = {};
 };
 
 struct LocalPaths {

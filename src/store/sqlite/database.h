@@ -7,6 +7,7 @@
 #include "runtime/event_loop.h"
 #include "runtime/pool.h"
 #include "store/sqlite/blobs.h"
+#include "store/sqlite/budget.h"
 #include "store/sqlite/memory.h"
 #include "store/sqlite/readers.h"
 #include "store/sqlite/settings.h"
@@ -34,6 +35,7 @@ class Database {
   MemoryStore& memory() { return memory_; }
   SettingsStore& settings() { return settings_; }
   TokenStore& tokens() { return tokens_; }
+  BudgetStore& budget() { return budget_; }
 
  private:
   Database(runtime::EventLoop& loop, std::unique_ptr<Connection> db, runtime::Pool* pool,
@@ -48,6 +50,7 @@ class Database {
   Memory memory_;
   Settings settings_;
   Tokens tokens_;
+  Budget budget_;
 };
 
 }  // namespace chela::store::sqlite

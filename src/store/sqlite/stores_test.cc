@@ -25,6 +25,7 @@ class Stores final : public ConformanceStores {
   MemoryStore& memory() override { return db_->memory(); }
   SettingsStore& settings() override { return db_->settings(); }
   TokenStore& tokens() override { return db_->tokens(); }
+  BudgetStore& budget() override { return db_->budget(); }
 
  private:
   TempDir dir_;

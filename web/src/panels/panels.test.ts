@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { byGroup } from './extensions.ts';
 import { underWay } from './jobs.ts';
 import { merged, named, skillName, wrongName } from './skills.ts';
+import { amount, costBars, dollars, shareOf } from './usage.ts';
 import { newPath, visible, wrongPath } from './tree.ts';
 import type { ThreadInfo } from '../chat/types.ts';
 
@@ -44,4 +45,20 @@ it('tools are found by words, in their groups', () => {
   const tools = [{ name: 'time', description: 'the clock', group: 'core' }, { name: 'read_file', description: 'reads', group: 'files' }];
   expect(byGroup(tools, '')).toEqual([['core', [tools[0]]], ['files', [tools[1]]]]);
   expect(byGroup(tools, 'CLOCK the')).toEqual([['core', [tools[0]]]]);
+});
+
+describe('spending', () => {
+  const group = (name: string, cost?: number): Parameters<typeof costBars>[0][0] => ({ name, calls: 2, prompt_tokens: 1, completion_tokens: 1, cached_tokens: 0, cost });
+  const limit = { limit: 'all day', unit: 'usd', hard: true, amount: 2, spent: 0.5, reserved: 0.25, left: 1.25 };
+  it('has a bar for each day of the zone that limits count by', () => {
+    const late = new Date('2026-11-22T23:30:00Z');
+    const bars = costBars([group('2026-11-21', 1), group('2026-11-23', 4), group('2026-11-22')], 3, late, 'Europe/Berlin', 300, 100);
+    expect(bars.map((bar) => [bar.date, bar.cost, bar.height])).toEqual([['2026-11-21', 1, 25], ['2026-11-22', 0, 0], ['2026-11-23', 4, 100]]);
+    expect(bars.map((bar) => bar.calls)).toEqual([2, 2, 2]);
+    expect(costBars([], 2, late, 'UTC', 10, 10).map((bar) => [bar.date, bar.height])).toEqual([['2026-11-21', 0], ['2026-11-22', 0]]);
+  });
+  it('shows money with the digits that say something, and how much of a limit is used', () => {
+    expect([dollars(0.0525), dollars(12.5), amount({ ...limit, unit: 'calls' }, 7), amount(limit, 2)]).toEqual(['$0.0525', '$12.50', '7', '$2.00']);
+    expect([shareOf(limit), shareOf({ ...limit, spent: 9 }), shareOf({ ...limit, amount: 0 })]).toEqual([38, 100, 100]);
+  });
 });
