@@ -157,8 +157,8 @@ def test_the_command_line_shows_tries_and_chooses_models(two, model, second):
 
 def test_a_choice_that_a_higher_layer_hides_says_so(two):
     give_key(two)
-    code, out, _ = two.cli("models", "use", "second/clever")
-    assert code == 0 and "LLM_MODEL" in out
+    code, _, err = two.cli("models", "use", "second/clever")
+    assert code == 0 and "LLM_MODEL" in err
     assert two.api.get("/api/models").json()["active"] == "scripted"
     answer = two.api.get("/api/models/resolve", params={"model": "wise"}).json()
     assert (answer["provider"], answer["sent_as"], answer["usable"]) == ("second", "second-clever-2026", True)
