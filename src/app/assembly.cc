@@ -127,9 +127,9 @@ Result<> Assembly::make_models() {
   const auto count = [this](llm::Provider& inner) -> std::unique_ptr<llm::Provider> {
     return std::make_unique<llm::budget::BudgetProvider>(inner, *budget_);
   };
-  Result<std::unique_ptr<llm::Backends>> backends =
-      llm::Backends::create(settings().llm, settings().infer, std::move(*data), std::move(paths),
-                            {.loop = loop_, .poller = poller_, .http = http_, .ids = ids_, .keys = keys_, .count = count});
+  Result<std::unique_ptr<llm::Backends>> backends = llm::Backends::create(
+      settings().llm, settings().infer, std::move(*data), std::move(paths),
+      {.loop = loop_, .poller = poller_, .http = http_, .ids = ids_, .keys = keys_, .count = count});
   if (!backends) return fail(backends.error());
   backends_ = std::move(*backends);
   if (options_.model != nullptr)

@@ -102,19 +102,20 @@ Result<AgentFile> parse_agent_file(std::string_view text, std::string_view path)
   const toml::table& agent = section(root, "agent");
   const toml::table& model = section(root, "agent.model");
   const toml::table& persona = section(root, "persona");
-  const bool ok = read(agent, "name", file.name, path, error) &&
-                  read(agent, "description", file.description, path, error) &&
-                  read(agent, "system_prompt", file.system_prompt, path, error) &&
-                  read(section(root, "agent.resources"), "system_prompt", file.system_prompt, path, error) &&
-                  read(section(root, "agent.resources"), "daily_budget", file.daily_budget, path, error) &&
-                  read(section(root, "agent.resources"), "monthly_budget", file.monthly_budget, path, error) &&
-                  read(model, "model", file.model, path, error) &&
-                  read(model, "max_tokens", file.max_tokens, path, error) &&
-                  read(model, "temperature", file.temperature, path, error) &&
-                  read(model, "tool_dispatcher", file.tool_dispatcher, path, error) &&
-                  read(section(root, "agent.capabilities"), "tools", file.tools, path, error) &&
-                  read(persona, "communication_style", file.communication_style, path, error) &&
-                  read(persona, "critical_rules", file.critical_rules, path, error);
+  const bool ok =
+      read(agent, "name", file.name, path, error) &&
+      read(agent, "description", file.description, path, error) &&
+      read(agent, "system_prompt", file.system_prompt, path, error) &&
+      read(section(root, "agent.resources"), "system_prompt", file.system_prompt, path, error) &&
+      read(section(root, "agent.resources"), "daily_budget", file.daily_budget, path, error) &&
+      read(section(root, "agent.resources"), "monthly_budget", file.monthly_budget, path, error) &&
+      read(model, "model", file.model, path, error) &&
+      read(model, "max_tokens", file.max_tokens, path, error) &&
+      read(model, "temperature", file.temperature, path, error) &&
+      read(model, "tool_dispatcher", file.tool_dispatcher, path, error) &&
+      read(section(root, "agent.capabilities"), "tools", file.tools, path, error) &&
+      read(persona, "communication_style", file.communication_style, path, error) &&
+      read(persona, "critical_rules", file.critical_rules, path, error);
   if (!ok) return fail(Code::kInvalidArgument, "{}", error);
   if (const std::string& way = file.tool_dispatcher;
       !way.empty() && way != "auto" && way != "native" && way != "prompted") {

@@ -23,7 +23,8 @@ class Chain {
       : adapter_(std::move(adapter)),
         manners_(*adapter_, std::move(quirks), std::move(naming)),
         counted_(parts.count ? parts.count(manners_) : nullptr),
-        retry_(counted_ ? *counted_ : static_cast<Provider&>(manners_), parts.loop, parts.ids, parts.max_retries) {}
+        retry_(counted_ ? *counted_ : static_cast<Provider&>(manners_), parts.loop, parts.ids,
+               parts.max_retries) {}
 
   Provider& front() { return retry_; }
 
