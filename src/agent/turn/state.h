@@ -60,7 +60,7 @@ struct TurnStarted {
   bool sees_images = false;             // the model; images are then part of the message
   std::string client_system_hash = {};  // blob: the client's part of the system prompt
   llm::ToolCalling tool_calling = llm::ToolCalling::kNative;  // of all its model calls
-  std::string client_key = {};          // id of the token of whoever started it
+  std::string client_key = {};                                // id of the token of whoever started it
 };
 
 struct ModelRequested {
