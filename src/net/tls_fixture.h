@@ -60,21 +60,22 @@ class TlsServerApi {
 class TlsTunnel {
  public:
   TlsTunnel(const TestCertificates& certificates, std::uint16_t to)
-      : context_(CHELA_TLS(api_, SSL_CTX_new)(CHELA_TLS(api_, TLS_server_method)())),
+      : context_(CHELA_TLS(api_, SSL_CTX_new)(CHELA_TLS(api_, TLS_server_method)()),
+                 CHELA_TLS(api_, SSL_CTX_free)),
         to_(to),
         server_([this](testing::RawSocket& socket) { serve(socket); }) {
-    EXPECT_EQ(CHELA_TLS(api_, SSL_CTX_use_certificate_chain_file)(context_,
+    EXPECT_EQ(CHELA_TLS(api_, SSL_CTX_use_certificate_chain_file)(context_.get(),
                                                                   certificates.file("server.pem").c_str()),
               1);
-    EXPECT_EQ(CHELA_TLS(api_, SSL_CTX_use_PrivateKey_file)(context_, certificates.file("server.key").c_str(),
-                                                           SSL_FILETYPE_PEM),
+    EXPECT_EQ(CHELA_TLS(api_, SSL_CTX_use_PrivateKey_file)(
+                  context_.get(), certificates.file("server.key").c_str(), SSL_FILETYPE_PEM),
               1);
   }
   std::uint16_t port() const { return server_.port(); }
 
  private:
   void serve(testing::RawSocket& socket) {
-    SSL* ssl = CHELA_TLS(api_, SSL_new)(context_);
+    SSL* ssl = CHELA_TLS(api_, SSL_new)(context_.get());
     CHELA_TLS(api_, SSL_set_fd)(ssl, socket.fd());
     if (CHELA_TLS(api_, SSL_accept)(ssl) == 1) pump(ssl, socket.fd());
     CHELA_TLS(api_, SSL_free)(ssl);
@@ -105,7 +106,7 @@ class TlsTunnel {
   }
 
   const TlsServerApi api_;
-  SSL_CTX* const context_;
+  const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context_;
   const std::uint16_t to_;
   testing::RawServer server_;
 };
