@@ -86,6 +86,8 @@ struct Caller {
   std::string key = {};  // id of the client's token, "" when none stands behind the call
   // What the budget has to say while the call goes on: an object with `message` and what it is about.
   std::function<void(const json::Value& warning)> warn = {};
+  // Which model was chosen and why: an object with `provider`, `model` and `reason`, once for each choice that is not the plain one.
+  std::function<void(const json::Value& choice)> chosen = {};
 };
 
 struct Request {
@@ -124,6 +126,7 @@ struct Answer {
   Usage usage;
   FinishReason finish_reason = FinishReason::kUnknown;
   std::string model;               // the one that answered
+  std::string provider = {};       // id of the one whose model that is, "" when only one can be meant
   std::string provider_data = {};  // see Message
 };
 
@@ -131,6 +134,7 @@ struct Answer {
 struct Delta {
   std::string text;
   std::string reasoning;
+  bool reset = false;  // what was passed on of this answer is void, the answer begins anew with this piece
 };
 using DeltaSink = std::function<void(const Delta&)>;
 
