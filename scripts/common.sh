@@ -30,6 +30,23 @@ quietly() {
 # key_of WORD...: a short key that changes when any of the words does.
 key_of() { printf '%s\n' "$@" | sha256sum | cut -c1-12; }
 
+# cargo_at_least MINOR: prints the cargo to use, 1.MINOR or later: the one of the PATH, else Debian's (a rustup without a toolchain stands
+# before it in many a PATH). Status 1 when there is none.
+cargo_at_least() {
+  local found minor
+  for found in cargo /usr/bin/cargo; do
+    minor=$("$found" --version 2>/dev/null | sed -n 's/^cargo 1\.\([0-9]*\)\..*/\1/p')
+    if [ "${minor:-0}" -ge "$1" ]; then
+      printf '%s\n' "$found"
+      return
+    fi
+  done
+  return 1
+}
+
+# The oldest cargo that reads today's registry index. Debian 12's own (0.66) cannot, its cargo-web can.
+cargo_minor_wanted=70
+
 # check_sha256 FILE HASH
 check_sha256() {
   local got

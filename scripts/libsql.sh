@@ -34,10 +34,11 @@ prefix() {
 
 # Prints the folder with sqlite3.c. cargo verifies the archive against Cargo.lock; the file itself is checked again below.
 fetch() {
-  local home=$CHELA_CACHE/cargo found
+  local home=$CHELA_CACHE/cargo cargo found
+  cargo=$(cargo_at_least "$cargo_minor_wanted") || die "there is no cargo 1.$cargo_minor_wanted or later" "run ./dev setup"
   # A cargo home of our own: whatever a person configured for their cargo does not matter here.
   CARGO_HOME=$home quietly "$CHELA_CACHE/logs/libsql-fetch.log" \
-    cargo fetch --locked --target "$(uname -m)-unknown-linux-gnu" --manifest-path "$CHELA_ROOT/scripts/libsql/Cargo.toml" ||
+    "$cargo" fetch --locked --target "$(uname -m)-unknown-linux-gnu" --manifest-path "$CHELA_ROOT/scripts/libsql/Cargo.toml" ||
     die "cargo could not fetch libsql-ffi $version" "check the network and run ./dev setup again"
   found=$(find "$home/registry/src" -maxdepth 2 -type d -name "libsql-ffi-$version" -print -quit)
   [ -n "$found" ] || die "cargo fetched libsql-ffi $version but its folder is not in $home" "delete $home and run ./dev setup again"

@@ -4,9 +4,6 @@
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-# cargo fetches the libSQL sources. Debian 12's own (0.66) cannot read today's registry index; its cargo-web can.
-cargo_minor_wanted=70
-
 packages() { grep -v '^#' "$CHELA_ROOT/scripts/packages.txt" | grep -v '^$'; }
 
 # Prints the packages that are not installed.
@@ -16,13 +13,8 @@ missing_packages() {
   packages | while read -r name; do
     grep -qxF "$name" <<<"$installed" || printf '%s\n' "$name"
   done
-  cargo_is_new_enough || printf 'cargo-web\n'
-}
-
-cargo_is_new_enough() {
-  local minor
-  minor=$(cargo --version 2>/dev/null | sed -n 's/^cargo 1\.\([0-9]*\)\..*/\1/p')
-  [ "${minor:-0}" -ge "$cargo_minor_wanted" ]
+  # cargo fetches the libSQL sources.
+  cargo_at_least "$cargo_minor_wanted" >/dev/null || printf 'cargo-web\n'
 }
 
 install_packages() {
