@@ -22,11 +22,14 @@ export async function script(value) {
   await json(`${model}/_reset`, post({}));
 }
 
-// Bodies of the chat requests that the model has got.
-export async function bodies() {
+// The requests to this path that the model has got.
+export async function requests(path) {
   const seen = await json(`${model}/_requests`);
-  return seen.requests.filter((each) => each.path === "/v1/chat/completions").map((each) => each.body);
+  return seen.requests.filter((each) => each.path === path);
 }
+
+// Bodies of the chat requests among them.
+export const bodies = async () => (await requests("/v1/chat/completions")).map((each) => each.body);
 
 export const api = (path, body) =>
   json(`${engine}${path}`, body === undefined ? { headers: { Authorization: `Bearer ${token}` } } : post(body, { Authorization: `Bearer ${token}` }));
