@@ -24,19 +24,27 @@ Ending ending_of(const llm::Answer& answer) {
 
 }  // namespace
 
-AnswerReader::AnswerReader(dialects::ToolSet tools)
-    : any_tools_(!tools.empty()), tools_(tools), parser_(std::move(tools), Final::kFollows) {}
+AnswerReader::AnswerReader(dialects::ToolSet tools, dialects::Unread unread)
+    : any_tools_(!tools.empty()), tools_(std::move(tools)), unread_(unread) {
+  parser_.emplace(tools_, Final::kFollows, unread_);
+}
 
 llm::Delta AnswerReader::read(std::string_view text) {
   raw_ += text;
-  llm::Delta out{.text = parser_.feed(text), .reasoning = parser_.thoughts()};
+  llm::Delta out{.text = parser_->feed(text), .reasoning = parser_->thoughts()};
   thoughts_ += out.reasoning;
   return out;
 }
 
 llm::Delta AnswerReader::feed(const llm::Delta& delta) {
+  if (delta.reset) {
+    raw_.clear();
+    thoughts_.clear();
+    parser_.emplace(tools_, Final::kFollows, unread_);
+  }
   llm::Delta out = read(delta.text);
   out.reasoning.insert(0, delta.reasoning);
+  out.reset = delta.reset;
   return out;
 }
 
@@ -46,13 +54,13 @@ AnswerReader::Result AnswerReader::finish(llm::Answer answer) {
   if (answer.text.size() > raw_.size() && answer.text.starts_with(raw_))
     rest = read(std::string_view(answer.text).substr(raw_.size()));
   if (answer.text != raw_) {
-    Result other = read_answer(std::move(answer), tools_);
+    Result other = read_answer(std::move(answer), tools_, unread_);
     other.rest = {};  // it goes on from nothing that was shown
     return other;
   }
-  dialects::Parser::Result read = parser_.finish(ending_of(answer));
+  dialects::Parser::Result read = parser_->finish(ending_of(answer));
   rest.text += read.rest;
-  const std::string thought = parser_.thoughts();
+  const std::string thought = parser_->thoughts();
   rest.reasoning += thought;
   thoughts_ += thought;
   answer.text = std::move(read.text);
@@ -71,8 +79,8 @@ AnswerReader::Result AnswerReader::finish(llm::Answer answer) {
   return result;
 }
 
-AnswerReader::Result read_answer(llm::Answer answer, dialects::ToolSet tools) {
-  AnswerReader reader(std::move(tools));
+AnswerReader::Result read_answer(llm::Answer answer, dialects::ToolSet tools, dialects::Unread unread) {
+  AnswerReader reader(std::move(tools), unread);
   return reader.finish(std::move(answer));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "agent/dialects/parser.h"
@@ -12,9 +13,9 @@ namespace chela::agent {
 class AnswerReader {
  public:
   // `tools`: what the model may call.
-  explicit AnswerReader(dialects::ToolSet tools);
+  explicit AnswerReader(dialects::ToolSet tools, dialects::Unread unread = dialects::Unread::kLeftOut);
 
-  // What may be shown of a delta now.
+  // What may be shown of a delta now. One that resets begins the answer anew.
   llm::Delta feed(const llm::Delta& delta);
 
   struct Result {
@@ -31,12 +32,14 @@ class AnswerReader {
 
   const bool any_tools_;
   dialects::ToolSet tools_;
-  dialects::Parser parser_;
+  const dialects::Unread unread_;
+  std::optional<dialects::Parser> parser_;
   std::string raw_;  // as the model wrote it
   std::string thoughts_;
 };
 
 // An answer that nobody watched.
-AnswerReader::Result read_answer(llm::Answer answer, dialects::ToolSet tools);
+AnswerReader::Result read_answer(llm::Answer answer, dialects::ToolSet tools,
+                                 dialects::Unread unread = dialects::Unread::kLeftOut);
 
 }  // namespace chela::agent

@@ -117,5 +117,17 @@ TEST(AnswerReader, WhatTheProviderSaysAtTheEndCounts) {
   EXPECT_EQ(read.rest.text, "");
 }
 
+TEST(AnswerReader, BeginsAnewWhereTheAnswerDoes) {
+  AnswerReader reader(tools());
+  EXPECT_EQ(reader.feed({.text = "<think>one</think>Hel"}).text, "Hel");
+  const llm::Delta again = reader.feed({.text = "Good", .reset = true});
+  EXPECT_TRUE(again.reset);
+  EXPECT_EQ(again.text, "Good");
+  const AnswerReader::Result read = reader.finish({.text = "Good day"});
+  EXPECT_EQ(read.rest.text, " day");
+  EXPECT_EQ(read.answer.text, "Good day");
+  EXPECT_EQ(read.answer.reasoning, "");
+}
+
 }  // namespace
 }  // namespace chela::agent

@@ -70,6 +70,10 @@ struct Services {
   const llm::Backends* backends = nullptr;
   llm::budget::Budget* budget = nullptr;
   std::function<llm::Provider&(std::string_view model)> provider_for = {};  // "" = the configured model's
+  // How the model is offered tools. Who asks a model directly has no agent that says otherwise.
+  std::function<llm::ToolCalling(std::string_view model)> tool_calling = [](std::string_view) {
+    return llm::ToolCalling::kNative;
+  };
   std::function<ModelSettings()> models = {};
   std::function<std::optional<llm::Price>(std::string_view model)> price = {};
   std::function<Status()> status = {};

@@ -205,6 +205,7 @@ Result<> Assembly::make_front() {
                .provider_for = [this](std::string_view model) -> llm::Provider& {
                  return provider_for(model.empty() ? backends_->default_model() : std::string(model));
                },
+               .tool_calling = [this](std::string_view model) { return backends_->info(model).tools; },
                .models =
                    [this] {
                      return api::ModelSettings{.backend = backends_->backend_id(),

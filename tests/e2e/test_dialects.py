@@ -2,6 +2,8 @@
 
 import json
 
+import anthropic
+import openai
 import pytest
 
 from support import Chat
@@ -66,6 +68,7 @@ def engine(tmp_path_factory, module_model):
     made = Engine(tmp_path_factory.mktemp("home"), model_port=module_model.port)
     folder = made.home / "agents" / "prompted"
     folder.mkdir(parents=True)
+    (made.home / "models.toml").write_text('[models.openai_compatible]\nplain = { context = 100000, tools = "prompted" }\n')
     (folder / "agent.toml").write_text('[agent]\nname = "prompted"\n[agent.model]\ntool_dispatcher = "prompted"\n')
     with made:
         yield made
@@ -156,11 +159,12 @@ def test_a_clients_tool_is_called_in_text(engine, model, name, stream):
     assert calls[0]["id"]
 
 
-def test_without_tools_of_its_client_a_model_is_passed_through(engine, model):
-    text = '<think>hm</think><tool_call>{"name": "weather", "arguments": {}}</tool_call>'
-    model.set_script({"default": {"text": text}})
+def test_without_tools_of_its_client_only_thoughts_are_taken_out(engine, model):
+    call = '<tool_call>{"name": "weather", "arguments": {}}</tool_call>'
+    model.set_script({"default": {"text": f"<think>hm</think>{call}<|im_end|>"}})
     body = {"model": "scripted", "messages": [{"role": "user", "content": "hi"}]}
-    assert engine.api.post("/v1/chat/completions", json=body).json()["choices"][0]["message"]["content"] == text
+    message = engine.api.post("/v1/chat/completions", json=body).json()["choices"][0]["message"]
+    assert (message["content"], message["reasoning_content"]) == (call, "hm")
 
 
 @pytest.mark.parametrize("agent", ["default", "prompted"])
@@ -203,3 +207,82 @@ def test_models_without_tools_are_known(own_engine, model):
     Chat(own_engine).say("hello")
     body = model.bodies()[-1]
     assert "tools" not in body and "## Tool Use Protocol" in body["messages"][0]["content"]
+
+
+# Models that clients of /v1 ask directly, with the official clients. `plain` has no tools of its own.
+UNREADABLE = 'So: <tool_call>{"name": "nobody", "arguments": {}}</tool_call>'
+SAID = "<think>hm</think>I look.\n\u25c1\n" + '{"name": "weather", "arguments": {"city": "Rome"}}' + "\n\u25b7"
+QUESTION = "How is the weather in Rome?"
+
+
+def ask_chat(engine, stream, text=QUESTION, more=()):
+    with openai.OpenAI(base_url=f"{engine.base_url}/v1", api_key=engine.token, max_retries=0) as client:
+        messages = [{"role": "user", "content": text}, *more]
+        answer = client.chat.completions.create(model="openai_compatible/plain", messages=messages, tools=[WEATHER], stream=stream)
+        if not stream:
+            choice = answer.choices[0]
+            calls = [(each.id, each.function.name, each.function.arguments) for each in choice.message.tool_calls or []]
+            return choice.message.content or "", calls, choice.finish_reason
+        said, calls, reason = "", [], None
+        for chunk in answer:
+            choice = chunk.choices[0]
+            said += choice.delta.content or ""
+            calls += [(each.id, each.function.name, each.function.arguments) for each in choice.delta.tool_calls or []]
+            reason = choice.finish_reason or reason
+        return said, calls, reason
+
+
+def ask_responses(engine, stream, text=QUESTION):
+    with openai.OpenAI(base_url=f"{engine.base_url}/v1", api_key=engine.token, max_retries=0) as client:
+        tool = {"type": "function", **WEATHER["function"]}
+        answer = client.responses.create(model="openai_compatible/plain", input=text, tools=[tool], stream=stream, store=False)
+        if stream:
+            answer = [event for event in answer if event.type == "response.completed"][-1].response
+        calls = [(item.call_id, item.name, item.arguments) for item in answer.output if item.type == "function_call"]
+        return answer.output_text, calls, "tool_calls" if calls else "stop"
+
+
+def ask_messages(engine, stream, text=QUESTION):
+    with anthropic.Anthropic(base_url=engine.base_url, api_key=engine.token, max_retries=0) as client:
+        function = WEATHER["function"]
+        asked = {"model": "openai_compatible/plain", "max_tokens": 100, "messages": [{"role": "user", "content": text}],
+                 "tools": [{"name": function["name"], "description": function["description"], "input_schema": function["parameters"]}]}
+        if stream:
+            with client.messages.stream(**asked) as running:
+                answer = running.get_final_message()
+        else:
+            answer = client.messages.create(**asked)
+        said = "".join(block.text for block in answer.content if block.type == "text")
+        calls = [(block.id, block.name, json.dumps(block.input)) for block in answer.content if block.type == "tool_use"]
+        return said, calls, "tool_calls" if answer.stop_reason == "tool_use" else "stop"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("ask", [ask_chat, ask_responses, ask_messages])
+def test_a_model_without_tools_calls_its_clients_tools(engine, model, ask, stream):
+    model.set_script({"default": {"text": SAID, "chunk_bytes": 3}})
+    said, calls, reason = ask(engine, stream)
+    assert (said, reason) == ("I look.", "tool_calls")
+    assert [(name, json.loads(arguments)) for _, name, arguments in calls] == [("weather", {"city": "Rome"})]
+    asked = model.bodies()[-1]
+    assert "tools" not in asked
+    assert "## Tool Use Protocol" in asked["messages"][0]["content"] and "**weather**: of a city" in asked["messages"][0]["content"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("ask", [ask_chat, ask_responses, ask_messages])
+def test_what_cannot_be_read_as_a_call_is_text(engine, model, ask, stream):
+    model.set_script({"default": {"text": UNREADABLE, "chunk_bytes": 3}})
+    assert ask(engine, stream) == (UNREADABLE, [], "stop")
+
+
+def test_a_result_goes_back_as_text(engine, model):
+    model.set_script({"replies": [{"text": SAID}, {"text": "It rains."}]})
+    said, calls, _ = ask_chat(engine, False)
+    function = {"name": calls[0][1], "arguments": calls[0][2]}
+    assert ask_chat(engine, False, more=[
+        {"role": "assistant", "content": said, "tool_calls": [{"id": calls[0][0], "type": "function", "function": function}]},
+        {"role": "tool", "tool_call_id": calls[0][0], "content": "rain"}])[0] == "It rains."
+    last, result = model.bodies()[-1]["messages"][-2:]
+    assert "\u25c1" in last["content"] and '"name": "weather"' in last["content"]
+    assert result == {"role": "user", "content": '[Tool results]\n<tool_result name="weather" status="ok">\nrain\n</tool_result>\n'}

@@ -6,8 +6,11 @@
 
 namespace chela::agent::dialects {
 
-Parser::Parser(ToolSet tools, Final final)
-    : tools_(std::move(tools)), out_(final), reader_(tools_, in_, out_), script_(reader_.run()) {
+Parser::Parser(ToolSet tools, Final final, Unread unread)
+    : tools_(std::move(tools)),
+      out_(final, unread),
+      reader_(tools_, in_, out_, unread),
+      script_(reader_.run()) {
   script_.start();
 }
 
@@ -22,6 +25,7 @@ std::string Parser::feed(std::string_view piece) {
 Parser::Result Parser::finish(Ending ending) {
   reader_.ends_as(ending);
   in_.end();
+  out_.end();
   std::string rest = out_.take();
   const Refused refused = reader_.refused();
   return {.rest = std::move(rest),

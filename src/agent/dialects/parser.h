@@ -14,7 +14,7 @@ namespace chela::agent::dialects {
 // Time is linear; what is held is at most kMaxCallBytes and the text itself. Lives on one thread.
 class Parser {
  public:
-  explicit Parser(ToolSet tools, Final final = Final::kReplaces);
+  explicit Parser(ToolSet tools, Final final = Final::kReplaces, Unread unread = Unread::kLeftOut);
   ~Parser();
   Parser(const Parser&) = delete;
   Parser& operator=(const Parser&) = delete;

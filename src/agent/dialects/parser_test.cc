@@ -370,6 +370,89 @@ TEST(Parsers, MayBeGivenUpAnywhere) {
   }
 }
 
+// For who asks a model directly: nothing but calls, thoughts and tokens of a protocol is left out, however the text is cut.
+Parser::Result shown_all(std::string_view text, size_t piece, Ending ending = Ending::kComplete,
+                         ToolSet tools = ToolSet(test_tools())) {
+  Parser parser(std::move(tools), Final::kFollows, Unread::kShown);
+  std::string shown;
+  for (size_t at = 0; at < text.size(); at += piece) shown += parser.feed(text.substr(at, piece));
+  Parser::Result result = parser.finish(ending);
+  EXPECT_EQ(shown + result.rest, result.text) << text;
+  return result;
+}
+
+TEST(Shown, WhatCannotBeReadIsText) {
+  for (const std::string_view text : {
+           R"(So: <tool_call>{"name": "shell", "arguments": {"command": }}</tool_call> there.)",
+           R"(<tool_call>{"name": "unknown", "arguments": {}}</tool_call>)",
+           "```tool_call\n{\"name\": \"nobody\"}\n```\nAnd on.",
+           "<function_calls><invoke name=\"nobody\"><parameter "
+           "name=\"a\">1</parameter></invoke></function_calls>",
+           "[TOOL_CALL]{tool => \"nobody\", args => {}}[/TOOL_CALL]",
+           "\u25C1\n{\"name\": \"shell\", \"arguments\": \n\u25B7 more",
+           R"(<tools>[{"name": "shell", "description": "runs"}]</tools> are mine.)",
+           "  <FunctionCall>\nnobody\n<code>a>b</code>\n</FunctionCall>\n",
+       }) {
+    for (const size_t piece : {1u, 3u, 1000u}) {
+      const Parser::Result result = shown_all(text, piece);
+      EXPECT_EQ(result.text, text);
+      EXPECT_TRUE(result.calls.empty()) << text;
+    }
+  }
+  EXPECT_EQ(shown_all(R"(<tool_call>{"name": "nobody"}</tool_call>)", 4).refused, Refused::kUnreadable);
+}
+
+TEST(Shown, WhatWasCutIsText) {
+  for (const WrittenCall& each : kWrittenCalls) {
+    for (size_t size = 0; size < each.text.size(); size += 3) {
+      const std::string text = fmt::format("Well:\n{}", each.text.substr(0, size));
+      const Parser::Result result = shown_all(text, 5, Ending::kCut);
+      // Tokens around a call are left out by themselves.
+      if (!result.calls.empty() || each.text.starts_with("<|") || each.text.starts_with("<\uFF5C")) continue;
+      EXPECT_EQ(result.text, text) << each.name;
+    }
+  }
+}
+
+TEST(Shown, CallsThoughtsAndTokensAreLeftOut) {
+  for (const WrittenCall& each : kWrittenCalls) {
+    const Parser::Result result = shown_all(each.text, 7);
+    EXPECT_EQ(shown(result.calls), R"([{"arguments":{"command":"ls"},"name":"shell"}])") << each.name;
+    EXPECT_EQ(result.text, "") << each.name;
+  }
+  EXPECT_EQ(shown_all("<think>hm</think>\n\n Yes. <|im_end|>", 2).text, "Yes.");
+  EXPECT_EQ(shown_all("One <final>two</final> three.\n", 2).text, "One two three.\n");
+}
+
+TEST(Shown, WithoutToolsMarksAreText) {
+  for (const WrittenCall& each : kWrittenCalls) {
+    const std::string text = fmt::format(" {} \n", each.text);
+    if (each.text.contains("<|") || each.text.contains("<\uFF5C")) continue;
+    for (const Ending ending : {Ending::kComplete, Ending::kCut})
+      EXPECT_EQ(shown_all(text, 4, ending, ToolSet()).text, text) << each.name;
+  }
+  // JSON comes as it is written.
+  Parser parser(ToolSet(), Final::kFollows, Unread::kShown);
+  EXPECT_EQ(parser.feed(R"({"name": "Ann)"), R"({"name": "Ann)");
+}
+
+TEST(Shown, ACallThatIsTooLargeIsText) {
+  const std::string text = fmt::format(
+      "<tool_call>{{\"name\": \"shell\", \"arguments\": {{\"command\": \"{}\"}}}}</tool_call> end ",
+      std::string(kMaxCallBytes, 'x'));
+  const Parser::Result result = shown_all(text, 50'000);
+  EXPECT_TRUE(result.text == text);
+  EXPECT_EQ(result.refused, Refused::kUnreadable);
+}
+
+TEST(Lines, AnIndentedLineThatIsNoCallHidesNothingBehindIt) {
+  const Parser::Result result = read(
+      "Look:\n      shell/{<tool_call>{\"name\": \"shell\", \"arguments\": {\"command\": "
+      "\"ls\"}}</tool_call>");
+  EXPECT_EQ(shown(result.calls), R"([{"arguments":{"command":"ls"},"name":"shell"}])");
+  EXPECT_EQ(result.text, "Look:\n      shell/{");
+}
+
 TEST(Inspect, WritesOneLineForEach) {
   EXPECT_EQ(
       inspect_line(

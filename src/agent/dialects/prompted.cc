@@ -1,5 +1,7 @@
 #include "agent/dialects/prompted.h"
 
+#include <map>
+
 #include "base/json.h"
 #include "base/strings.h"
 
@@ -99,6 +101,31 @@ void PromptedMessages::add_choice(llm::ToolChoice choice, const std::string& nam
     messages_.push_back(
         {.role = llm::Role::kUser, .content = "Answer in plain text, without calling tools."});
   }
+}
+
+llm::Request prompted(llm::Request request) {
+  PromptedMessages messages;
+  const std::string instructions = tool_instructions(request.tools);
+  if (!instructions.empty()) {
+    if (request.messages.empty() || request.messages.front().role != llm::Role::kSystem)
+      request.messages.insert(request.messages.begin(), llm::Message{.role = llm::Role::kSystem});
+    std::string& system = request.messages.front().content;
+    if (!system.empty()) system += "\n\n---\n\n";
+    system += instructions;
+  }
+  std::map<std::string, std::string> called;  // names by ids: not every protocol names the tool of a result
+  for (llm::Message& each : request.messages) {
+    for (const llm::ToolCall& call : each.tool_calls) called[call.id] = call.name;
+    if (each.role == llm::Role::kTool && each.name.empty()) each.name = called[each.tool_call_id];
+    messages.add(each);
+  }
+  if (!request.tools.empty()) messages.add_choice(request.tool_choice, request.tool_choice_name);
+  request.messages = messages.take();
+  request.tools.clear();
+  request.tool_choice = llm::ToolChoice::kAuto;
+  request.tool_choice_name.clear();
+  request.sampling.parallel_tool_calls.reset();
+  return request;
 }
 
 }  // namespace chela::agent::dialects

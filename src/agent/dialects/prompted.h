@@ -29,4 +29,7 @@ class PromptedMessages {
   bool results_ = false;  // the last message holds results, which more may join
 };
 
+// A client's request for a model without tools of its own: its tools stand in the system prompt, calls and results as text.
+llm::Request prompted(llm::Request request);
+
 }  // namespace chela::agent::dialects

@@ -77,5 +77,31 @@ TEST(PromptedMessages, AChoiceIsSaid) {
   EXPECT_EQ(said(llm::ToolChoice::kNone, ""), "Answer in plain text, without calling tools.");
 }
 
+TEST(Prompted, ARequestOfAClientSaysItAllInText) {
+  llm::Request request{.messages = {{.role = Role::kUser, .content = "go"},
+                                    {.role = Role::kAssistant, .tool_calls = {{"1", "shell", "{}"}}},
+                                    {.role = Role::kTool, .content = "done", .tool_call_id = "1"}},
+                       .tools = specs(),
+                       .tool_choice = llm::ToolChoice::kRequired};
+  request.sampling.parallel_tool_calls = true;
+  const llm::Request said = prompted(request);
+  ASSERT_EQ(said.messages.size(), 5u);
+  EXPECT_EQ(said.messages[0], (Message{.role = Role::kSystem, .content = tool_instructions(specs())}));
+  EXPECT_EQ(said.messages[3].content,
+            "[Tool results]\n<tool_result name=\"shell\" status=\"ok\">\ndone\n</tool_result>\n");
+  EXPECT_EQ(said.messages[4].content, "Answer with a call of a tool.");
+  EXPECT_TRUE(said.tools.empty());
+  EXPECT_EQ(said.tool_choice, llm::ToolChoice::kAuto);
+  EXPECT_FALSE(said.sampling.parallel_tool_calls);
+
+  request.messages.insert(request.messages.begin(), Message{.role = Role::kSystem, .content = "Be brief."});
+  EXPECT_EQ(prompted(request).messages[0].content, "Be brief.\n\n---\n\n" + tool_instructions(specs()));
+}
+
+TEST(Prompted, WithoutToolsNothingIsAdded) {
+  const llm::Request request{.messages = {{.role = Role::kUser, .content = "go"}}};
+  EXPECT_EQ(prompted(request).messages, request.messages);
+}
+
 }  // namespace
 }  // namespace chela::agent::dialects

@@ -25,7 +25,8 @@ enum class Ending {
 // bytes came makes no difference.
 class Reader {
  public:
-  Reader(const ToolSet& tools, Input& in, TextOut& out) : tools_(tools), in_(in), out_(out) {}
+  Reader(const ToolSet& tools, Input& in, TextOut& out, Unread unread)
+      : tools_(tools), in_(in), out_(out), unread_(unread) {}
 
   Script run();
   void ends_as(Ending ending) { ending_ = ending; }
@@ -72,10 +73,12 @@ class Reader {
   Task<void> skip_thinking();
   void plain();
   void release(size_t size);
-  bool finish(Block block, Family family);
+  void finish(Block block, Family family);
   // The text was cut, and its end decided what was looked at last.
   bool was_cut() const { return ending_ == Ending::kCut && in_.ran_out(); }
   void refuse_rest();
+  // Without tools that may be called, marks of calls are text where nothing is left out.
+  bool reads_calls() const { return unread_ == Unread::kLeftOut || !tools_.empty(); }
   bool may_open(Family family) const { return lock_ == Family::kNone || lock_ == family; }
 
   // reader_body.cc: whole answers, and lines
@@ -113,6 +116,7 @@ class Reader {
   const ToolSet& tools_;
   Input& in_;
   TextOut& out_;
+  const Unread unread_;
   Ending ending_ = Ending::kComplete;
   std::vector<Call> calls_;
   Refused refused_ = Refused::kNothing;
@@ -123,6 +127,7 @@ class Reader {
   size_t fence_ = 0;   // length of the fence that is open, which quotes
   char fence_char_ = '`';
   bool stopped_ = false;
+  bool plain_ = false;  // all that comes is text
 };
 
 }  // namespace chela::agent::dialects

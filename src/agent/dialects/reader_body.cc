@@ -148,7 +148,8 @@ Task<bool> Reader::line_call(size_t indent) {
   if (word == "TOOL_CALL" && may_open(Family::kPerl)) {
     Block block = co_await perl_block(at, at);
     if (block.kind == Block::Kind::kText && !was_cut()) co_return false;
-    co_return finish(std::move(block), Family::kPerl);
+    finish(std::move(block), Family::kPerl);
+    co_return true;
   }
   if ((word == "Action:" && may_open(Family::kCohere)) ||
       (word == "functools" && next == '[' && may_open(Family::kPhi))) {
@@ -162,13 +163,15 @@ Task<bool> Reader::line_call(size_t indent) {
     Block block =
         co_await json_block(body.at(), Meaning{.style = cohere ? JsonStyle::kCohere : JsonStyle::kTagged});
     if (block.calls.empty() && block.kind == Block::Kind::kDone) block.kind = Block::Kind::kText;
-    co_return finish(std::move(block), cohere ? Family::kCohere : Family::kPhi);
+    finish(std::move(block), cohere ? Family::kCohere : Family::kPhi);
+    co_return true;
   }
   const Tool* tool = next == '/' && may_open(Family::kLine) ? tools_.find_alias(word) : nullptr;
   if (tool == nullptr) co_return false;
   Block block = co_await line_value(at + 1, tool, word);
   if (block.kind == Block::Kind::kDone && block.calls.empty()) block.kind = Block::Kind::kText;
-  co_return finish(std::move(block), Family::kLine);
+  finish(std::move(block), Family::kLine);
+  co_return true;
 }
 
 // What follows `tool/`: JSON, or `parameter>value`, to the end of the line.

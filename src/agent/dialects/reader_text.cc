@@ -90,7 +90,9 @@ Script Reader::run() {
     co_await in_.until(some);
     if (in_.view().empty()) break;
     const char c = in_.view().front();
-    if (fresh_ && fence_ == 0 && (c == '{' || c == '[')) {
+    if (plain_) {
+      release(in_.view().size());
+    } else if (reads_calls() && fresh_ && fence_ == 0 && (c == '{' || c == '[')) {
       co_await whole_body();
     } else if (line_start_) {
       co_await line_start();
@@ -151,7 +153,7 @@ Task<void> Reader::line_start() {
   } else if (c == '`' || c == '~') {
     co_await fence(at);
   } else if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_') {
-    if (!co_await line_call(at) && !stopped_ && at > 0) release(at);
+    if ((!reads_calls() || !co_await line_call(at)) && !stopped_ && at > 0) release(at);
     line_start_ = false;
   } else if (at > 0) {
     release(at);
@@ -180,8 +182,10 @@ Task<void> Reader::fence(size_t indent) {
     line_start_ = false;
     co_return;
   }
-  const bool calls = info == "tool_call" || info == "tool-call" || info == "toolcall" || info == "invoke";
-  if (c == '`' && line.found() != Found::kYes && was_cut() && (calls || info.starts_with("tool")))
+  const bool calls =
+      reads_calls() && (info == "tool_call" || info == "tool-call" || info == "toolcall" || info == "invoke");
+  if (c == '`' && line.found() != Found::kYes && was_cut() && reads_calls() &&
+      (calls || info.starts_with("tool")))
     co_return refuse_rest();
   in_.look_ahead();
   const Tool* tool =
@@ -217,7 +221,7 @@ Task<void> Reader::mark() {
   MarkAt at;
   in_.look_ahead();
   co_await in_.until(at);
-  if (!at.mark() && at.begins_call() && was_cut()) co_return refuse_rest();
+  if (!at.mark() && at.begins_call() && was_cut() && reads_calls()) co_return refuse_rest();
   if (!at.mark()) co_return release(1);
   const Mark mark = *at.mark();
   switch (mark.shape) {
@@ -230,46 +234,50 @@ Task<void> Reader::mark() {
       out_.cut_inside();
       co_return co_await skip_thinking();
     case Shape::kFinal:
-      in_.consume(at.size());
-      fresh_ = false;
-      co_return out_.begin_final();
     case Shape::kFinalEnd:
       in_.consume(at.size());
-      co_return out_.end_final();
+      if (mark.shape == Shape::kFinal) fresh_ = false;
+      if (unread_ == Unread::kShown) co_return out_.cut_inside();
+      co_return mark.shape == Shape::kFinal ? out_.begin_final() : out_.end_final();
     default:
       break;
   }
-  if (!may_open(mark.family)) co_return release(at.size());
+  if (!reads_calls() || !may_open(mark.family)) co_return release(at.size());
   finish(co_await block(mark, at.size()), mark.family);
 }
 
-// What is left was to be a call: it is neither that nor text.
+// What is left was to be a call: it is neither that nor text, unless nothing is left out.
 void Reader::refuse_rest() {
   refused_ = Refused::kCut;
-  in_.consume(in_.view().size());
   fresh_ = false;
+  if (unread_ == Unread::kShown) return release(in_.view().size());
+  in_.consume(in_.view().size());
 }
 
 // Takes over what became of a block.
-bool Reader::finish(Block block, Family family) {
-  if (block.calls.empty() && was_cut()) {
-    refuse_rest();
-    return true;
-  }
+void Reader::finish(Block block, Family family) {
+  if (block.calls.empty() && was_cut()) return refuse_rest();
   switch (block.kind) {
     case Block::Kind::kStop:
       refused_ = Refused::kUnreadable;
+      if (unread_ == Unread::kShown) {
+        plain_ = true;
+        return;
+      }
       stopped_ = true;
       in_.drown();
-      return true;
+      return;
     case Block::Kind::kText:
-      release(block.size);
-      return false;
+      return release(block.size);
     case Block::Kind::kDone:
       break;
   }
   // The mark of a list of tools begins no call by itself, nor does that of a program.
   const bool meant = family != Family::kPython && !in_.view().starts_with("<tools>");
+  if (block.calls.empty() && unread_ == Unread::kShown && family != Family::kPython) {
+    if (meant) refused_ = Refused::kUnreadable;
+    return release(block.size);
+  }
   in_.consume(block.size);
   if (!block.calls.empty()) {
     lock_ = family;
@@ -288,7 +296,6 @@ bool Reader::finish(Block block, Family family) {
   } else {
     out_.cut_block();
   }
-  return true;
 }
 
 // Thoughts are told apart as they come, up to the end of any.

@@ -37,7 +37,7 @@ void TextOut::add_space(std::string_view space) {
   if (run_ != Run::kHeld) return;
   held_ += space;
   if (held_.size() <= kMaxHeldSpaceBytes) return;
-  const bool plain = !all_.empty() && seam_ == Seam::kNone;
+  const bool plain = keeps_space() || (!all_.empty() && seam_ == Seam::kNone);
   if (plain) release(held_);
   run_ = plain ? Run::kReleased : Run::kDropped;
   held_ = plain ? "" : "\n\n";
@@ -49,10 +49,15 @@ void TextOut::release(std::string_view text) { all_ += text; }
 void TextOut::release_held() {
   std::string space = std::exchange(held_, {});
   run_ = Run::kHeld;
+  const bool keeps = keeps_space();
   const Seam seam = std::exchange(seam_, Seam::kNone);
-  if (all_.empty()) return;
+  if (all_.empty() && !keeps) return;
   if (seam == Seam::kBlock) space = "\n";
   release(seam == Seam::kInside ? narrowed(space) : space);
+}
+
+void TextOut::end() {
+  if (keeps_space() && place_ != Place::kOutside) release(std::exchange(held_, {}));
 }
 
 void TextOut::cut_block() {
