@@ -4,6 +4,7 @@
 
 #include "agent/dialects/test_formats.h"
 #include "agent/dialects/test_tools.h"
+#include "runtime/task_group.h"
 #include "testing/manual_loop.h"
 
 namespace chela::agent {

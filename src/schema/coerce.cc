@@ -69,7 +69,7 @@ Value coerce_at(const Value& schema, std::string_view text, int depth) {
       return std::move(*parsed);
     if (types.contains(parsed->type_name())) return std::move(*parsed);
   }
-  if (types.contains("array")) {
+  if (types.contains("array") && !text.starts_with('[')) {  // else it is a list that was broken
     const Value* items = schema.find("items");
     return Value::array({items ? coerce_at(*items, text, depth + 1) : Value(text)});
   }

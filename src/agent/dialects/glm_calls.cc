@@ -73,17 +73,22 @@ std::optional<Pairs> fields(const Tool& tool, std::string_view text) {
   return known && !pairs.empty() ? std::optional(std::move(pairs)) : std::nullopt;
 }
 
-Call from_pairs(const Tool& tool, const Pairs& pairs) {
+// Nothing where a key is written twice: which value is meant?
+std::optional<Call> from_pairs(const Tool& tool, const Pairs& pairs) {
   Call call{.name = tool.name};
-  for (const auto& [key, text] : pairs) call.arguments.set(std::string(key), typed(tool, key, text));
+  for (const auto& [key, text] : pairs) {
+    if (call.arguments.find(key) != nullptr) return std::nullopt;
+    call.arguments.set(std::string(key), typed(tool, key, text));
+  }
   return call;
 }
 
 // YAML's words for true and false count where no text is wanted.
-Call from_fields(const Tool& tool, const Pairs& pairs) {
-  Call call = from_pairs(tool, pairs);
+std::optional<Call> from_fields(const Tool& tool, const Pairs& pairs) {
+  std::optional<Call> call = from_pairs(tool, pairs);
+  if (!call) return std::nullopt;
   for (const auto& [key, text] : pairs) {
-    Value& value = *call.arguments.find(key);
+    Value& value = *call->arguments.find(key);
     const Value* wanted = property(tool, key);
     if (!value.is_string() || (wanted != nullptr && wanted->string_or("type") != "boolean")) continue;
     if (text == "true" || text == "yes") value = Value(true);
@@ -155,7 +160,7 @@ std::optional<Call> glm_body(std::string_view text, const ToolSet& tools) {
   if (pairs_text.ends_with("/>")) pairs_text.remove_suffix(1);
   if (pairs_text.ends_with('/')) pairs_text.remove_suffix(1);
   const std::optional<Pairs> pairs = attributes(pairs_text);
-  return pairs ? std::optional(from_pairs(*tool, *pairs)) : std::nullopt;
+  return pairs ? from_pairs(*tool, *pairs) : std::nullopt;
 }
 
 std::optional<Call> glm_line(const Tool& tool, std::string_view written, std::string_view parameter,

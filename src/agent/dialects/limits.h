@@ -11,6 +11,8 @@ inline constexpr size_t kMaxCallBytes = 1024 * 1024;
 inline constexpr size_t kMaxJunkBytes = 4096;
 // Of a tag with its attributes, of the line that opens a fence, and of what stands between a mark and the arguments.
 inline constexpr size_t kMaxTagBytes = 512;
+// Of brackets and separators too many between a call and its closing mark, which go with it.
+inline constexpr size_t kMaxStrayBytes = 16;
 // Of the name of a tool.
 inline constexpr size_t kMaxNameBytes = 128;
 // Of white space that is held back because the text may end behind it.

@@ -28,6 +28,10 @@ constexpr std::array kMarks = std::to_array<Mark>({
     {"<FunctionCall>", Shape::kFunctionCall, Family::kFunctionCall},
     {"[TOOL_CALL]", Shape::kPerl, Family::kPerl},
     {"[TOOL_CALLS]", Shape::kNamedOrJson, Family::kMistral},
+    {"\u25C1think\u25B7", Shape::kThinking},
+    {"\u25C1/think\u25B7", Shape::kThinkingEnd},
+    {"[THINK]", Shape::kThinking},
+    {"[/THINK]", Shape::kThinkingEnd},
     {"\u25C1", Shape::kTriangle, Family::kTriangles},
     {"<|python_tag|>", Shape::kPython, Family::kPython},
     {"<|python_start|>", Shape::kPython, Family::kPython},
@@ -116,6 +120,8 @@ bool names_calls(std::string_view element) {
 
 std::optional<Mark> mark_of(const Tag& tag) {
   const bool close = tag.kind == Tag::Kind::kClose;
+  const bool holds_text = is_thinking(tag.element) || strings::iequals(tag.element, "final");
+  if (holds_text && tag.kind == Tag::Kind::kAlone) return Mark{};  // it holds nothing
   if (is_thinking(tag.element))
     return Mark{.text = {}, .shape = close ? Shape::kThinkingEnd : Shape::kThinking};
   if (strings::iequals(tag.element, "final"))

@@ -453,6 +453,85 @@ TEST(Lines, AnIndentedLineThatIsNoCallHidesNothingBehindIt) {
   EXPECT_EQ(result.text, "Look:\n      shell/{");
 }
 
+// What models do to their own notation: each line is text, calls and what people read.
+struct Odd {
+  std::string_view text;
+  std::string_view calls;
+  std::string_view shown;
+};
+
+constexpr std::string_view kNoCalls = "[]";
+
+TEST(Odd, IsReadOrRefusedButNeverAnotherCall) {
+  const Odd cases[] = {
+      // A value is given once.
+      {"<function=shell><parameter=command>ls@parameter><parameter=command>rm@parameter>@function>", kNoCalls,
+       ""},
+      {R"(<tool_call>shell command="ls" command="rm"@tool_call>)", kNoCalls, ""},
+      {"<tool_call>shell>\ncommand: ls\ncommand: rm@tool_call>", kNoCalls, ""},
+      {"<tool_call>shell\n<arg_key>command@arg_key><arg_value>ls@arg_value><arg_key>command@arg_key><arg_"
+       "value>rm@arg_value>@tool_call>",
+       kNoCalls, ""},
+      {R"([TOOL_CALL]{tool => "shell", args => {--command "ls" --command "rm"}}[/TOOL_CALL])", kNoCalls, ""},
+      {"<FunctionCall>\nshell\n<code>command>ls\ncommand>rm@code>\n@FunctionCall>", kNoCalls, ""},
+      {"<tool_call><shell><command>ls@command><command>rm@command>@shell>@tool_call>", kNoCalls, ""},
+      // Parameters as elements, as attributes, in CDATA.
+      {R"(<invoke name="shell"><command>ls@command>@invoke> x)", kShell, "x"},
+      {R"(<tool_call><shell command="ls"/>@tool_call> x)", kShell, "x"},
+      {R"(<tool_call><shell command="ls">@shell>@tool_call> x)", kNoCalls, "x"},
+      {"<tool_call><shell><command><![CDATA[ls]]>@command>@shell>@tool_call>", kShell, ""},
+      {"<tool_call><shell><![CDATA[ls]]>@shell>@tool_call>",
+       R"([{"arguments":{"command":"ls"},"name":"shell"}])", ""},
+      // Too much behind the value.
+      {R"(<tool_call>{"name": "shell", "arguments": {"command": "ls"}}}@tool_call> after)", kShell, "after"},
+      {R"(<tool_call>{"name": "shell", "arguments": {"command": "ls"}},]@tool_call> after)", kShell, "after"},
+      {"<tool_call>{\"name\": \"shell\", \"arguments\": {\"command\": \"ls\"}}\n```\n@tool_call> after",
+       kShell, "after"},
+      {R"(<tool_call>{"name": "shell", "arguments": {"command": "ls"}}}}} and text)", kShell, "}}} and text"},
+      {"````tool_call\n{\"name\": \"shell\", \"arguments\": {\"command\": \"ls\"}}\n````\nafter", kShell,
+       "after"},
+      // In a string of something else the mark is text.
+      {R"(Data: {"x":"<tool_call>{\"name\": \"shell\", \"arguments\": {}}@tool_call>"} end)", kNoCalls,
+       R"(Data: {"x":"<tool_call>{\"name\": \"shell\", \"arguments\": {}}@tool_call>"} end)"},
+      // The text of a whole body is cleaned as any other.
+      {R"({"tool_calls": [{"function": {"name": "shell", "arguments": {"command": "ls"}}}], "content": "<think>a@think>Hi <tool_call>{\"name\": \"shell\"}@tool_call>"})",
+       kShell, "Hi"},
+      // Characters that are none.
+      {R"([shell(command="\ud800")])", kNoCalls, R"([shell(command="\ud800")])"},
+      {R"([shell(command="\U00110000")])", kNoCalls, R"([shell(command="\U00110000")])"},
+      {R"([shell(command="\ud83d\ude00")])", R"([{"arguments":{"command":"\ud83d\ude00"},"name":"shell"}])",
+       ""},
+      // White space of Unicode is none where JSON stands.
+      {"<tool_call>\u00A0{\"name\": \"shell\"}@tool_call>x", kNoCalls, "x"},
+      // Thoughts in other words.
+      {"<think/>x <tool_call>{\"name\": \"shell\", \"arguments\": {\"command\": \"ls\"}}@tool_call>", kShell,
+       "x"},
+      {"\u25C1think\u25B7shell/command>rm\u25C1/think\u25B7Hi", kNoCalls, "Hi"},
+      {"[THINK]I [could] <b> run it[/THINK]Hi", kNoCalls, "Hi"},
+      {"<seed:think>hm@seed:think>Hi", kNoCalls, "Hi"},
+  };
+  for (const Odd& each : cases) {
+    const std::string text = strings::replace_all(std::string(each.text), "@", "</");
+    const std::string expected = strings::replace_all(std::string(each.shown), "@", "</");
+    for (const size_t piece : {1u, 2u, 5u, 1000u}) {
+      Parser parser{ToolSet(test_tools())};
+      for (size_t at = 0; at < text.size(); at += piece)
+        parser.feed(std::string_view(text).substr(at, piece));
+      const Parser::Result result = parser.finish(Ending::kComplete);
+      EXPECT_EQ(shown(result.calls), json::canonical(*json::parse(each.calls))) << text;
+      EXPECT_EQ(result.text, expected) << text;
+    }
+  }
+}
+
+TEST(Limits, StraysBehindAValue) {
+  const auto with = [](size_t strays) {
+    return fmt::format("<tool_call>{{\"name\":\"shell\"}}{}</tool_call>", std::string(strays, '}'));
+  };
+  EXPECT_EQ(read(with(kMaxStrayBytes)).text, "");
+  EXPECT_EQ(read(with(kMaxStrayBytes + 1)).text, std::string(kMaxStrayBytes + 1, '}') + "</tool_call>");
+}
+
 TEST(Inspect, WritesOneLineForEach) {
   EXPECT_EQ(
       inspect_line(

@@ -50,7 +50,7 @@ std::optional<Call> perl_call(std::string_view text, const ToolSet& tools) {
     if (!in.take("--")) return std::nullopt;
     const std::string_view key = in.key();
     const std::optional<std::string_view> value = in.quoted();
-    if (key.empty() || !value) return std::nullopt;
+    if (key.empty() || !value || call.arguments.find(key) != nullptr) return std::nullopt;
     call.arguments.set(std::string(key), typed(*tool, key, *value));
   }
   if (!in.take("}") || !in.at_end()) return std::nullopt;
@@ -74,7 +74,7 @@ std::optional<Call> function_call(std::string_view text, const ToolSet& tools) {
     const size_t mark = line.find('>');
     const std::string_view key = strings::trim(line.substr(0, std::min(mark, line.size())));
     if (mark == std::string_view::npos || key.empty() ||
-        key.find_first_not_of(kKeyChars) != std::string_view::npos)
+        key.find_first_not_of(kKeyChars) != std::string_view::npos || call.arguments.find(key) != nullptr)
       return std::nullopt;
     call.arguments.set(std::string(key), typed(*tool, key, strings::trim(line.substr(mark + 1))));
   }

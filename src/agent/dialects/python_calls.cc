@@ -150,8 +150,17 @@ class Literals {
     if (rest_.size() < digits) return false;
     const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + digits, code, 16);
     if (error != std::errc{} || end != rest_.data() + digits) return false;
-    utf8::append(out, static_cast<char32_t>(code));
     rest_.remove_prefix(digits);
+    if (code >= 0xD800 && code < 0xDC00) {  // half of a character, as JSON writes it
+      std::uint32_t low = 0;
+      if (!rest_.starts_with("\\u") || rest_.size() < 6) return false;
+      const auto [low_end, failed] = std::from_chars(rest_.data() + 2, rest_.data() + 6, low, 16);
+      if (failed != std::errc{} || low_end != rest_.data() + 6 || low < 0xDC00 || low > 0xDFFF) return false;
+      rest_.remove_prefix(6);
+      code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+    }
+    if (code > 0x10FFFF || (code >= 0xDC00 && code <= 0xDFFF)) return false;
+    utf8::append(out, static_cast<char32_t>(code));
     return true;
   }
 

@@ -109,7 +109,8 @@ class Reader {
   Task<Block> xml_block(size_t at);
   Task<Block> xml_call_block(size_t mark_size);
   enum class Parameters { kNamed, kElements };
-  Task<XmlCall> xml_call(size_t at, std::string element, Parameters parameters);
+  // `tool`: whose parameters may also be elements without a name; may be null.
+  Task<XmlCall> xml_call(size_t at, std::string element, Parameters parameters, const Tool* tool);
   Task<XmlCall> xml_content(size_t at, std::string closer, XmlCall call);
   void add_xml(const std::string& name, XmlCall call, std::vector<Call>& calls) const;
 

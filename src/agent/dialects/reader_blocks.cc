@@ -139,7 +139,14 @@ Task<Reader::Block> Reader::any_block(size_t at) {
   }
   switch (in_.view()[at]) {
     case '{':
-    case '[':
+    case '[': {
+      // Escaped quotes: the mark stands in a string of something else.
+      NotSpace inner(at + 1);
+      co_await in_.until(inner);
+      if (inner.at() < in_.view().size() && in_.view()[inner.at()] == '\\')
+        co_return Block{.kind = Block::Kind::kText, .size = mark_size};
+      co_return co_await json_block(at, {});
+    }
     case '`':
       co_return co_await json_block(at, {});
     case '<':
@@ -203,7 +210,12 @@ Task<size_t> Reader::close(size_t at, Fence fence) {
       co_await in_.until(three);
       if (!in_.view().substr(next).starts_with("```")) co_return at;
       at = next + 3;
-      if (fence == Fence::kAround) co_return at;
+      while (fence == Fence::kAround) {  // it may be longer
+        AtLeast one(at, 1);
+        co_await in_.until(one);
+        if (at >= in_.view().size() || in_.view()[at] != '`') co_return at;
+        ++at;
+      }
       fence = Fence::kNone;
       continue;
     }
@@ -213,6 +225,13 @@ Task<size_t> Reader::close(size_t at, Fence fence) {
     Literal token(next, kTokenEnds, 1);
     co_await in_.until(token);
     if (token.found() == Found::kYes) co_return token.end();
+    if (fence != Fence::kAround) {
+      Strays strays(next);
+      co_await in_.until(strays);
+      Literal late(strays.at(), closers(), 1);
+      co_await in_.until(late);
+      if (strays.at() > next && late.found() == Found::kYes) co_return late.end();
+    }
     if (c != '<' || fence == Fence::kAround) co_return at;
     TagEnd tag_end(next);
     co_await in_.until(tag_end);
@@ -310,7 +329,7 @@ Task<Reader::Block> Reader::glm_arguments(size_t at, const Tool* tool) {
     }
     const std::string_view key = strings::trim(in_.view().substr(edges[0], edges[1] - edges[0]));
     const std::string_view value = in_.view().substr(edges[2], edges[3] - edges[2]);
-    if (key.empty()) co_return co_await junk(at, {});
+    if (key.empty() || call.arguments.find(key) != nullptr) co_return co_await junk(at, {});
     call.arguments.set(std::string(key), typed(*tool, key, value));
   }
 }

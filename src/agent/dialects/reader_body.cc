@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "agent/dialects/glm_calls.h"
+#include "agent/dialects/parser.h"
 #include "agent/dialects/python_calls.h"
 #include "agent/dialects/reader.h"
 #include "agent/dialects/waits.h"
@@ -132,7 +133,13 @@ Task<void> Reader::whole_body() {
     }
   }
   if (calls.empty()) co_return release(end);
-  out_.add(content);
+  if (!content.empty()) {
+    // The answer's text, as a server reports it: it may hold thoughts, and calls that are told as such beside it.
+    Parser inner(ToolSet(), Final::kReplaces);
+    inner.feed(content);
+    out_.add(inner.finish(ending_).text);
+    out_.think(inner.thoughts());
+  }
   finish(Block{.size = end, .calls = std::move(calls)}, list ? Family::kPython : Family::kNone);
 }
 

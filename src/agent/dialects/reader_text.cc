@@ -304,7 +304,7 @@ Task<void> Reader::skip_thinking() {
     AtLeast some(0, 1);
     co_await in_.until(some);
     if (in_.view().empty()) co_return;
-    const size_t open = in_.view().find('<');
+    const size_t open = in_.view().find_first_of("<[\xE2");
     if (open != 0) {
       const std::string_view thought = in_.view().substr(0, open);
       out_.think(thought);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "agent/dialects/glm_calls.h"
 #include "agent/dialects/reader.h"
 #include "agent/dialects/tags.h"
 #include "agent/dialects/waits.h"
@@ -14,6 +15,11 @@ bool is_meta(std::string_view element) { return is_thinking(element) || element 
 
 // A value as the model wrote it: pretty-printed ones lose the line breaks around them, others the spaces.
 std::string_view stripped(std::string_view value) {
+  constexpr std::string_view kOpen = "<![CDATA[";
+  constexpr std::string_view kClose = "]]>";
+  const std::string_view marked = strings::trim(value);
+  if (marked.size() >= kOpen.size() + kClose.size() && marked.starts_with(kOpen) && marked.ends_with(kClose))
+    return marked.substr(kOpen.size(), marked.size() - kOpen.size() - kClose.size());
   const size_t first = value.find_first_not_of(" \t\r");
   if (first != std::string_view::npos && value[first] == '\n') value.remove_prefix(first + 1);
   const size_t last = value.find_last_not_of(" \t\r");
@@ -50,6 +56,15 @@ Task<Reader::Block> Reader::xml_block(size_t at) {
     const std::string element(tag->element);
     const std::string name(tag->name);
     const bool alone = tag->kind == Tag::Kind::kAlone;
+    if (name.empty() && tag->naming == Tag::Naming::kAttribute && tools_.find(element) != nullptr) {
+      // <shell command="ls"/>: attributes are arguments, where nothing else is.
+      std::optional<Call> whole =
+          alone ? glm_body(in_.view().substr(at + 1, tag_end.at() - at - 2), tools_) : std::nullopt;
+      if (!whole) co_return co_await junk(tag_end.at(), {});
+      calls.push_back(std::move(*whole));
+      at = tag_end.at();
+      continue;
+    }
     at = tag_end.at();
     XmlCall call{.found = Found::kYes, .at = at};
     if (is_meta(element) && !alone) {
@@ -62,7 +77,8 @@ Task<Reader::Block> Reader::xml_block(size_t at) {
       continue;
     }
     if (!alone)
-      call = co_await xml_call(at, element, name.empty() ? Parameters::kElements : Parameters::kNamed);
+      call = co_await xml_call(at, element, name.empty() ? Parameters::kElements : Parameters::kNamed,
+                               tools_.find(name));
     if (call.found == Found::kOut) co_return out_of_bytes(std::move(calls));
     if (call.found == Found::kNo) co_return co_await junk(call.at, {});
     at = call.at;
@@ -78,7 +94,8 @@ Task<Reader::Block> Reader::xml_call_block(size_t mark_size) {
   const std::string name(tag->name);
   std::vector<Call> calls;
   XmlCall call{.found = Found::kYes, .at = mark_size};
-  if (tag->kind == Tag::Kind::kOpen) call = co_await xml_call(mark_size, element, Parameters::kNamed);
+  if (tag->kind == Tag::Kind::kOpen)
+    call = co_await xml_call(mark_size, element, Parameters::kNamed, tools_.find(name));
   if (call.found == Found::kOut) co_return out_of_bytes({});
   if (call.found == Found::kNo) co_return co_await junk(call.at, {});
   const size_t end = call.at;
@@ -92,7 +109,8 @@ Task<Reader::Block> Reader::xml_call_block(size_t mark_size) {
 }
 
 // Parameters, or one text, up to the closing tag of the element.
-Task<Reader::XmlCall> Reader::xml_call(size_t at, std::string element, Parameters parameters) {
+Task<Reader::XmlCall> Reader::xml_call(size_t at, std::string element, Parameters parameters,
+                                       const Tool* tool) {
   XmlCall call;
   const std::string closing = "</" + element + ">";
   while (true) {
@@ -122,7 +140,9 @@ Task<Reader::XmlCall> Reader::xml_call(size_t at, std::string element, Parameter
       call.at = tag_end.at();
       co_return call;
     }
-    const bool named = parameters == Parameters::kNamed;
+    const bool declared =
+        tag && tag->name.empty() && tool != nullptr && property(*tool, tag->element) != nullptr;
+    const bool named = parameters == Parameters::kNamed && !declared;
     if (!tag || tag->kind == Tag::Kind::kClose || (named && tag->name.empty())) {
       if (!call.parameters.empty()) co_return call;
       co_return co_await xml_content(at, closing, std::move(call));
@@ -160,7 +180,7 @@ Task<Reader::XmlCall> Reader::xml_content(size_t at, std::string closer, XmlCall
   call.found = end.found();
   call.at = end.end();
   if (end.found() == Found::kYes)
-    call.content = std::string(strings::trim(in_.view().substr(at, end.at() - at)));
+    call.content = std::string(strings::trim(stripped(in_.view().substr(at, end.at() - at))));
   co_return call;
 }
 
@@ -169,6 +189,7 @@ void Reader::add_xml(const std::string& name, XmlCall xml, std::vector<Call>& ca
   if (tool == nullptr) return;
   Call call{.name = tool->name};
   for (const auto& [key, text] : xml.parameters) {
+    if (call.arguments.find(key) != nullptr) return;  // which of them is meant?
     json::Value value = typed(*tool, key, text);
     const bool empty_text = text.empty() && (!value.is_string() || property(*tool, key) == nullptr);
     if (!empty_text) call.arguments.set(key, std::move(value));

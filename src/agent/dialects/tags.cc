@@ -89,6 +89,7 @@ bool TagEnd::decide(std::string_view view, More more) {
 }
 
 bool is_thinking(std::string_view element) {
+  element = element.substr(element.rfind(':') + 1);  // without its name space
   constexpr std::string_view kNames[] = {"think",      "thinking",    "thought",
                                          "thoughts",   "antthinking", "reasoning",
                                          "reflection", "scratchpad",  "inner_monologue"};

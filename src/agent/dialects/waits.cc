@@ -32,6 +32,14 @@ bool NotSpace::decide(std::string_view view, More more) {
   return at_ < view.size() || more == More::kNone;
 }
 
+bool Strays::decide(std::string_view view, More more) {
+  constexpr std::string_view kStray = "}]),;` \t\r\n";
+  while (at_ < view.size() && at_ < from_ + kMaxStrayBytes &&
+         kStray.find(view[at_]) != std::string_view::npos)
+    ++at_;
+  return at_ < view.size() || at_ == from_ + kMaxStrayBytes || more == More::kNone;
+}
+
 bool WordEnd::decide(std::string_view view, More more) {
   while (at_ < view.size() && at_ <= from_ + kMaxNameBytes && is_name_char(view[at_])) ++at_;
   return at_ < view.size() || at_ > from_ + kMaxNameBytes || more == More::kNone;

@@ -35,6 +35,18 @@ class AtLeast final : public Wait {
   size_t size_;
 };
 
+// The first byte from an offset on that is none of what models write too much behind a value: closing brackets, separators, fences.
+class Strays final : public Wait {
+ public:
+  explicit Strays(size_t from) : from_(from), at_(from) {}
+  bool decide(std::string_view view, More more) override;
+  size_t at() const { return at_; }
+
+ private:
+  size_t from_;
+  size_t at_;
+};
+
 // The end of the word at an offset: of what names of tools are made of.
 class WordEnd final : public Wait {
  public:
