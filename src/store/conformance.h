@@ -13,6 +13,7 @@
 #include "store/blob_store.h"
 #include "store/budget_store.h"
 #include "store/memory_store.h"
+#include "store/response_cache_store.h"
 #include "store/settings_store.h"
 #include "store/token_store.h"
 #include "store/turn_log_store.h"
@@ -30,6 +31,7 @@ class ConformanceStores {
   virtual SettingsStore& settings() = 0;
   virtual TokenStore& tokens() = 0;
   virtual BudgetStore& budget() = 0;
+  virtual ResponseCacheStore& response_cache() = 0;
 };
 
 using ConformanceFactory = std::unique_ptr<ConformanceStores> (*)();

@@ -31,6 +31,7 @@ Database::Database(runtime::EventLoop& loop, std::unique_ptr<Connection> db, run
       memory_(writer_, readers_),
       settings_(writer_, readers_),
       tokens_(writer_, readers_),
-      budget_(writer_, readers_) {}
+      budget_(writer_, readers_),
+      response_cache_(writer_, readers_) {}
 
 }  // namespace chela::store::sqlite

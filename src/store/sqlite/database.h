@@ -10,6 +10,7 @@
 #include "store/sqlite/budget.h"
 #include "store/sqlite/memory.h"
 #include "store/sqlite/readers.h"
+#include "store/sqlite/response_cache.h"
 #include "store/sqlite/settings.h"
 #include "store/sqlite/tokens.h"
 #include "store/sqlite/turn_log.h"
@@ -36,6 +37,7 @@ class Database {
   SettingsStore& settings() { return settings_; }
   TokenStore& tokens() { return tokens_; }
   BudgetStore& budget() { return budget_; }
+  ResponseCacheStore& response_cache() { return response_cache_; }
 
  private:
   Database(runtime::EventLoop& loop, std::unique_ptr<Connection> db, runtime::Pool* pool,
@@ -51,6 +53,7 @@ class Database {
   Settings settings_;
   Tokens tokens_;
   Budget budget_;
+  ResponseCache response_cache_;
 };
 
 }  // namespace chela::store::sqlite

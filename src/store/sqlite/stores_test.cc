@@ -26,6 +26,7 @@ class Stores final : public ConformanceStores {
   SettingsStore& settings() override { return db_->settings(); }
   TokenStore& tokens() override { return db_->tokens(); }
   BudgetStore& budget() override { return db_->budget(); }
+  ResponseCacheStore& response_cache() override { return db_->response_cache(); }
 
  private:
   TempDir dir_;
