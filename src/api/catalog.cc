@@ -14,8 +14,10 @@ using op::CallContext;
 constexpr std::int64_t kTestTokens = 16;
 
 Value price_view(const llm::Price& price) {
-  return Value::object(
-      {{"input", price.input}, {"output", price.output}, {"cached_input", price.cached_input}});
+  return Value::object({{"input", price.input},
+                        {"output", price.output},
+                        {"cached_input", price.cached_input},
+                        {"cache_write", price.cache_write}});
 }
 
 Value flags_of(const llm::ModelInfo& info) {

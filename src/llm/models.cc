@@ -21,14 +21,17 @@ std::optional<Price> read_price(Fields& fields, const std::string& where) {
   std::optional<double> input;
   std::optional<double> output;
   std::optional<double> cached;
+  std::optional<double> written;
   price.read("input", input);
   price.read("output", output);
   price.read("cached_input", cached);
+  price.read("cache_write", written);
   if (Result<> good = price.finish(); !good)
     fields.fail_with(good.error().message.substr(std::min(where.size() + 2, good.error().message.size())));
   return Price{.input = input.value_or(0),
                .output = output.value_or(0),
-               .cached_input = cached.value_or(input.value_or(0))};
+               .cached_input = cached.value_or(input.value_or(0)),
+               .cache_write = written.value_or(input.value_or(0))};
 }
 
 void read_flags(Fields& fields, ModelInfo& info) {

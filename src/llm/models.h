@@ -27,6 +27,7 @@ struct Price {
   double input = 0;
   double output = 0;
   double cached_input = 0;  // that the provider's cache served
+  double cache_write = 0;   // that it put into its cache
 };
 
 struct ModelInfo {

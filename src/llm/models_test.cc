@@ -61,6 +61,7 @@ TEST(Catalog, PricesGiveCosts) {
   EXPECT_DOUBLE_EQ(cost_of(usage, catalog->find("x/b").price.value()), 3.0)
       << "the cache's price is not known";
   EXPECT_FALSE(catalog->find("c").price);
+  EXPECT_EQ(catalog->find("b").price->cache_write, 2) << "as other input";
   EXPECT_EQ(cost_of(usage, catalog->find("free").price.value()), 0);
 }
 
@@ -68,6 +69,7 @@ TEST(Catalog, TheShippedPricesAreThoseOfTheModelItself) {
   const Result<Catalog> catalog = shipped();
   ASSERT_TRUE(catalog);
   EXPECT_EQ(catalog->find("gpt-4o-2024-08-06").price->input, 2.5);
+  EXPECT_EQ(catalog->find("claude-sonnet-4-6").price->cache_write, 3.75) << "writing costs a quarter more";
   EXPECT_EQ(catalog->find("gpt-4o-mini-2024-07-18").price->input, 0.15);
   EXPECT_EQ(catalog->find("anthropic/claude-haiku-4-5").price->output, 4);
   EXPECT_EQ(catalog->find("local/small").price->output, 0);

@@ -113,6 +113,8 @@ struct Usage {
   std::int64_t input_tokens = 0;
   std::int64_t output_tokens = 0;
   std::int64_t cached_tokens = 0;  // part of input_tokens that the provider's cache served
+  std::int64_t cache_write_tokens =
+      0;  // part of input_tokens that it put into its cache, which some charge more for
 };
 
 enum class FinishReason { kStop, kLength, kToolCalls, kContentFilter, kUnknown };

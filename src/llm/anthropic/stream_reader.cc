@@ -124,8 +124,8 @@ void StreamReader::add_usage(const json::Value& usage) {
   Usage& out = answer().usage;
   if (usage.find("input_tokens") != nullptr && !usage.find("input_tokens")->is_null()) {
     out.cached_tokens = wire::token_count(usage, "cache_read_input_tokens");
-    out.input_tokens = wire::token_count(usage, "input_tokens") + out.cached_tokens +
-                       wire::token_count(usage, "cache_creation_input_tokens");
+    out.cache_write_tokens = wire::token_count(usage, "cache_creation_input_tokens");
+    out.input_tokens = wire::token_count(usage, "input_tokens") + out.cached_tokens + out.cache_write_tokens;
   }
   if (usage.find("output_tokens") != nullptr) out.output_tokens = wire::token_count(usage, "output_tokens");
 }

@@ -31,6 +31,7 @@ TEST(AnthropicStream, TextAndUsage) {
   EXPECT_EQ(answer.model, "claude-x");
   EXPECT_EQ(answer.usage.input_tokens, 12);
   EXPECT_EQ(answer.usage.cached_tokens, 5);
+  EXPECT_EQ(answer.usage.cache_write_tokens, 4);
   EXPECT_EQ(answer.usage.output_tokens, 9);
   EXPECT_EQ(answer.finish_reason, FinishReason::kStop);
   EXPECT_EQ(answer.provider_data, "");

@@ -71,10 +71,11 @@ Result<> StreamReader::on_event(std::string_view name, const json::Value& event)
   } else if (name == "metadata") {
     if (const json::Value* usage = wire::given(event, "usage")) {
       const std::int64_t cached = wire::token_count(*usage, "cacheReadInputTokens");
-      answer().usage = {.input_tokens = wire::token_count(*usage, "inputTokens") + cached +
-                                        wire::token_count(*usage, "cacheWriteInputTokens"),
+      const std::int64_t written = wire::token_count(*usage, "cacheWriteInputTokens");
+      answer().usage = {.input_tokens = wire::token_count(*usage, "inputTokens") + cached + written,
                         .output_tokens = wire::token_count(*usage, "outputTokens"),
-                        .cached_tokens = cached};
+                        .cached_tokens = cached,
+                        .cache_write_tokens = written};
     }
     if (finished()) end();
   }

@@ -69,6 +69,18 @@ TEST(BedrockStream, ExceptionsAreTyped) {
   EXPECT_EQ(context.detail("reason"), "context_length");
 }
 
+TEST(BedrockStream, WhatTheCacheTookIsPartOfThePrompt) {
+  const Usage usage =
+      testing::answer_of<StreamReader>(
+          stream({.events = {*json::parse(R"({"type":"messageStop","stopReason":"end_turn"})"),
+                             *json::parse(R"({"type":"metadata","usage":{"inputTokens":3,"outputTokens":2,)"
+                                          R"("cacheReadInputTokens":4,"cacheWriteInputTokens":5}})")}}))
+          .usage;
+  EXPECT_EQ(usage.input_tokens, 12);
+  EXPECT_EQ(usage.cached_tokens, 4);
+  EXPECT_EQ(usage.cache_write_tokens, 5);
+}
+
 TEST(BedrockStream, CallsAndBlocksHaveALimit) {
   const auto pieces = [](std::string_view text) {
     return [event = *json::parse(text)](size_t n) mutable {

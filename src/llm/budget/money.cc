@@ -20,7 +20,10 @@ Nano nano(double dollars) {
 }  // namespace
 
 Rates rates_of(const Price& price) {
-  return {.input = nano(price.input), .cached_input = nano(price.cached_input), .output = nano(price.output)};
+  return {.input = nano(price.input),
+          .cached_input = nano(price.cached_input),
+          .output = nano(price.output),
+          .cache_write = nano(price.cache_write)};
 }
 
 Nano cost_of_tokens(std::int64_t tokens, Nano rate) {
@@ -30,17 +33,19 @@ Nano cost_of_tokens(std::int64_t tokens, Nano rate) {
 }
 
 Nano cost_of(const Usage& usage, const Rates& rates) {
-  const std::int64_t cached =
-      std::clamp<std::int64_t>(usage.cached_tokens, 0, std::max<std::int64_t>(usage.input_tokens, 0));
-  return add(add(cost_of_tokens(usage.input_tokens - cached, rates.input),
-                 cost_of_tokens(cached, rates.cached_input)),
-             cost_of_tokens(usage.output_tokens, rates.output));
+  const std::int64_t input = std::max<std::int64_t>(usage.input_tokens, 0);
+  const std::int64_t cached = std::clamp<std::int64_t>(usage.cached_tokens, 0, input);
+  const std::int64_t written = std::clamp<std::int64_t>(usage.cache_write_tokens, 0, input - cached);
+  const Nano prompt = add(
+      add(cost_of_tokens(input - cached - written, rates.input), cost_of_tokens(cached, rates.cached_input)),
+      cost_of_tokens(written, rates.cache_write));
+  return add(prompt, cost_of_tokens(usage.output_tokens, rates.output));
 }
 
 Nano most_for_prompt(std::int64_t tokens, const Rates& rates) {
-  // Two parts that are rounded up on their own cost one nano-dollar more than their sum.
-  const Nano most = cost_of_tokens(tokens, std::max(rates.input, rates.cached_input));
-  return most == 0 ? 0 : add(most, 1);
+  // Three parts that are rounded up on their own cost at most two nano-dollars more than their sum.
+  const Nano most = cost_of_tokens(tokens, std::max({rates.input, rates.cached_input, rates.cache_write}));
+  return most == 0 ? 0 : add(most, 2);
 }
 
 std::int64_t tokens_for(Nano amount, Nano rate) {

@@ -17,6 +17,7 @@ struct Rates {
   Nano input = 0;
   Nano cached_input = 0;
   Nano output = 0;
+  Nano cache_write = 0;
 
   bool operator==(const Rates&) const = default;
 };
@@ -25,7 +26,7 @@ Rates rates_of(const Price& price);
 // Rounded up; amounts below zero are zero.
 Nano cost_of_tokens(std::int64_t tokens, Nano rate);
 Nano cost_of(const Usage& usage, const Rates& rates);
-// Of a prompt, whatever of it a cache serves.
+// Of a prompt, whatever of it a cache serves or takes.
 Nano most_for_prompt(std::int64_t tokens, const Rates& rates);
 // How many tokens the amount pays for.
 std::int64_t tokens_for(Nano amount, Nano rate);

@@ -11,6 +11,13 @@ TEST(Money, TokensCostWhatTheTableSaysExactly) {
   EXPECT_EQ(rates, (Rates{.input = 2'500'000'000, .cached_input = 1'250'000'000, .output = 10'000'000'000}));
   EXPECT_EQ(cost_of(Usage{.input_tokens = 1000, .output_tokens = 100, .cached_tokens = 400}, rates),
             600 * 2500 + 400 * 1250 + 100 * 10000);
+  Rates dear = rates;
+  dear.cache_write = 3'125'000'000;
+  EXPECT_EQ(cost_of(Usage{.input_tokens = 1000, .cached_tokens = 400, .cache_write_tokens = 500}, dear),
+            100 * 2500 + 400 * 1250 + 500 * 3125);
+  EXPECT_EQ(cost_of(Usage{.input_tokens = 10, .cached_tokens = 8, .cache_write_tokens = 99}, dear),
+            8 * 1250 + 2 * 3125)
+      << "parts are no more than the whole";
   EXPECT_EQ(cost_of_tokens(1, 37'500'000), 38) << "rounded up";
   EXPECT_EQ(cost_of(Usage{.input_tokens = -5, .output_tokens = -5, .cached_tokens = 9}, rates), 0);
   EXPECT_EQ(rates_of({.input = -1, .output = 1e300}).output, 1'000'000 * kNanoPerDollar);
@@ -32,11 +39,16 @@ TEST(Money, ReadsAsPeopleWriteIt) {
 }
 
 TEST(Money, APromptNeverCostsMoreThanItsMost) {
-  rc::check([](std::uint16_t a, std::uint16_t b, std::uint16_t in, std::uint16_t cheap) {
-    const Rates rates{.input = in * 1'000'003LL, .cached_input = cheap * 999'983LL, .output = 0};
+  rc::check([](std::uint16_t a, std::uint16_t b, std::uint16_t c, std::uint16_t in, std::uint16_t cheap,
+               std::uint16_t dear) {
+    const Rates rates{.input = in * 1'000'003LL,
+                      .cached_input = cheap * 999'983LL,
+                      .output = 0,
+                      .cache_write = dear * 1'000'033LL};
     const std::int64_t tokens = a;
-    RC_ASSERT(cost_of(Usage{.input_tokens = tokens, .cached_tokens = b % (tokens + 1)}, rates) <=
-              most_for_prompt(tokens, rates));
+    RC_ASSERT(
+        cost_of(Usage{.input_tokens = tokens, .cached_tokens = b % (tokens + 1), .cache_write_tokens = c},
+                rates) <= most_for_prompt(tokens, rates));
   });
 }
 
