@@ -15,11 +15,12 @@ inline constexpr auto kReservationLife = 1h;
 inline constexpr std::int64_t kUnwrittenShare = 5;
 // The longest answer of a model when neither the request nor a limit says another, once money is limited.
 inline constexpr std::int64_t kAssumedAnswerTokens = 8192;
-inline constexpr std::int64_t kMinAnswerTokens = 256;  // an answer is not cut below that to fit a limit
-inline constexpr size_t kMaxMeters = 100'000;          // accounts of one limit counted at once
-inline constexpr size_t kMaxKnownPrompts = 4096;       // whose tokens a provider has counted
-inline constexpr size_t kMaxCorrectedModels = 64;      // whose tokens were more than bytes
-inline constexpr size_t kMaxUnpricedModels = 64;       // told of in the log, once each
-inline constexpr auto kKeepCalls = 24h * 400;          // then their rows are deleted
+inline constexpr std::int64_t kMinAnswerTokens = 256;     // an answer is not cut below that to fit a limit
+inline constexpr size_t kMaxMeters = 100'000;             // accounts of one limit counted at once
+inline constexpr size_t kMaxKnownPrompts = 4096;          // whose tokens a provider has counted
+inline constexpr size_t kMaxCorrectedModels = 64;         // whose tokens were more than bytes
+inline constexpr std::int64_t kMaxAddedTokens = 200'000;  // that a server puts to a prompt unseen
+inline constexpr size_t kMaxUnpricedModels = 64;          // told of in the log, once each
+inline constexpr auto kKeepCalls = 24h * 400;             // then their rows are deleted
 
 }  // namespace chela::llm::budget

@@ -34,6 +34,7 @@ struct Walk {
     }
     add(message.tool_call_id);
     add(message.name);
+    add(message.provider_data);
     for (const Image& image : message.images) add(image.hash);
   }
 };
@@ -90,9 +91,9 @@ TokenBound::Prompt TokenBound::of(const Request& request) const {
   }
   prompt.whole = walk.hash;
   prompt.bytes = walk.bytes;
-  prompt.tokens = counted + static_cast<std::int64_t>(walk.bytes - counted_bytes);
-  if (const auto more = permille_.find(request.model); more != permille_.end())
-    prompt.tokens = prompt.tokens * more->second / 1000 + 1;
+  prompt.plain = counted + static_cast<std::int64_t>(walk.bytes - counted_bytes);
+  const auto more = added_.find(request.model);
+  prompt.tokens = prompt.plain + (more != added_.end() ? more->second : 0);
   return prompt;
 }
 
@@ -112,10 +113,12 @@ void TokenBound::keep(std::uint64_t hash, Known known) {
 
 void TokenBound::learn(const Prompt& prompt, std::int64_t input_tokens) {
   if (input_tokens <= 0) return;
-  if (input_tokens > prompt.tokens && prompt.tokens > 0) {
-    if (permille_.size() >= kMaxCorrectedModels && !permille_.contains(prompt.model)) permille_.clear();
-    std::int64_t& more = permille_.try_emplace(prompt.model, 1000).first->second;
-    more = more * input_tokens / prompt.tokens + 1;
+  // Whoever says more than anybody adds is wrong, and must not close the model to everybody.
+  input_tokens = std::min(input_tokens, static_cast<std::int64_t>(prompt.bytes) + kMaxAddedTokens);
+  if (input_tokens > prompt.plain && prompt.plain > 0) {
+    if (added_.size() >= kMaxCorrectedModels && !added_.contains(prompt.model)) added_.clear();
+    std::int64_t& more = added_[prompt.model];
+    more = std::max(more, std::min(input_tokens - prompt.plain, kMaxAddedTokens));
   }
   keep(prompt.whole, {.tokens = input_tokens, .bytes = prompt.bytes});
   // The beginning has no more tokens than the whole, nor than its bytes.

@@ -12,12 +12,14 @@ namespace chela::llm::budget {
 
 // How many tokens a prompt has at most. A token stands for at least one byte of text, whatever the tokenizer, so that bytes are a bound that
 // needs none; what a provider has counted of a prompt is one for its beginning from then on: the next call of the same
-// conversation, or of the same agent, is bounded by that and the bytes that are new. Where more tokens are reported than the bound
-// said, the bounds of that model grow by the same share. Loop thread only.
+// conversation, or of the same agent, is bounded by that and the bytes that are new. Where more tokens are reported than that, a server adds
+// something of its own (a hidden prompt): as many more count for each prompt of that model from then on. They are taken from what the
+// bytes said, not from a bound that held some already, so that calls that were bounded together correct it once. Loop thread only.
 class TokenBound {
  public:
   struct Prompt {
     std::int64_t tokens = 0;  // at most
+    std::int64_t plain = 0;   // without what the server adds
     std::string model = {};
     // Of the beginning that all conversations of an agent share, and of the whole.
     std::uint64_t head = 0;
@@ -37,8 +39,8 @@ class TokenBound {
   void keep(std::uint64_t hash, Known known);
 
   std::unordered_map<std::uint64_t, Known> known_;
-  std::deque<std::uint64_t> order_;                         // oldest first
-  std::unordered_map<std::string, std::int64_t> permille_;  // by model, above 1000
+  std::deque<std::uint64_t> order_;                      // oldest first
+  std::unordered_map<std::string, std::int64_t> added_;  // by servers, for each model
 };
 
 // What text of an answer is about, for one that was cut before its usage came.

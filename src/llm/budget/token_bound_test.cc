@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace chela::llm::budget {
 namespace {
 
@@ -52,6 +54,53 @@ TEST(TokenBound, ModelsThatCountMoreThanBytesAreCorrected) {
   Request other = asking({"a"});
   other.messages[0].content[0] = 'x';
   EXPECT_GE(bound.of(other).tokens, before.tokens * 2);
+}
+
+TEST(TokenBound, WhatAServerAddsCountsOnceHoweverManyCallsSawIt) {
+  TokenBound bound;
+  const auto short_one = [](size_t n) {
+    return Request{.model = "m", .messages = {{.content = "hi " + std::to_string(n)}}};
+  };
+  // Five calls are bounded before the first is answered; each tells of 2,000 tokens more.
+  std::vector<TokenBound::Prompt> together;
+  for (size_t n = 0; n < 5; ++n) together.push_back(bound.of(short_one(n)));
+  for (const TokenBound::Prompt& each : together) bound.learn(each, each.tokens + 2000);
+  EXPECT_GE(bound.of(short_one(9)).tokens, together[0].tokens + 2000);
+  EXPECT_LE(bound.of(short_one(9)).tokens, together[0].tokens + 2010);
+  // One after the other does not add up, and a long prompt grows by no more than a short one.
+  for (size_t n = 20; n < 40; ++n) {
+    const TokenBound::Prompt each = bound.of(short_one(n));
+    bound.learn(each, each.plain + 2000);
+  }
+  EXPECT_LE(bound.of(short_one(50)).tokens, together[0].tokens + 2010);
+  const Request long_one{.model = "m", .messages = {{.content = std::string(100'000, 'x')}}};
+  EXPECT_LE(bound.of(long_one).tokens, 103'000);
+}
+
+TEST(TokenBound, AnAbsurdCountDoesNotCloseTheModel) {
+  TokenBound bound;
+  const auto asking_m = [](std::string text) {
+    return Request{.model = "m", .messages = {{.content = std::move(text)}}};
+  };
+  for (int n = 0; n < 100; ++n)
+    bound.learn(bound.of(asking_m("a")), std::numeric_limits<std::int64_t>::max());
+  EXPECT_LE(bound.of(asking_m("b")).tokens, kMaxAddedTokens + 200);
+  EXPECT_GE(bound.of(asking_m("b")).tokens, kMaxAddedTokens);
+  EXPECT_LE(bound.of(asking_m("a")).tokens, 2 * kMaxAddedTokens + 200);
+}
+
+TEST(TokenBound, ThoughtsThatGoBackArePartOfThePrompt) {
+  TokenBound bound;
+  const auto with_thoughts = [](std::string data) {
+    Request request = asking({"a"});
+    request.messages.push_back({.role = Role::kAssistant, .provider_data = std::move(data)});
+    return request;
+  };
+  const std::int64_t without = bound.of(with_thoughts("")).tokens;
+  EXPECT_EQ(bound.of(with_thoughts(std::string(5000, 't'))).tokens, without + 5000);
+  bound.learn(bound.of(with_thoughts(std::string(5000, 't'))), 100);
+  EXPECT_GE(bound.of(with_thoughts(std::string(5000, 'u'))).tokens, 5000)
+      << "other thoughts are another prompt";
 }
 
 TEST(TokenBound, ForgetsTheOldestPrompts) {
