@@ -356,7 +356,8 @@ Task<> Bus::settle_in_a_moment(WorkerReply reply, std::string error) {
 // Tells whoever waits for the call, or passes it on when the worker has given the function up.
 void Bus::settle(WorkerReply reply) {
   PendingCall& call = reply.call;
-  if (call.caller && call.caller->link == nullptr) return;  // it has gone while its call was held
+  // It has gone while its call was held. What the engine waits for goes on: there the caller is only counted.
+  if (!call.waiter && call.caller && call.caller->link == nullptr) return;
   const bool given_up = reply.refused && !reply.worker->functions.contains(call.function_id);
   if (given_up && pass_on(call)) return;
   if (call.waiter) {

@@ -128,6 +128,29 @@ TEST_F(EngineCallsTest, ACallThatIsGivenUpLeavesTheTableAtOnce) {
   EXPECT_EQ(**got, Value(5));
 }
 
+TEST_F(EngineCallsTest, AHeldRefusalReachesTheEngineThoughTheTriggersOwnerHasLeft) {
+  Peer& owner = join();
+  Peer& provider = join();
+  provider.provide("f");
+  auto trigger = std::make_shared<BoundTrigger>();
+  trigger->id = "t";
+  trigger->function_id = "f";
+  trigger->config = Value::object();
+  trigger->rights = owner.worker->rights;
+  trigger->owner = owner.worker;
+  start(bus->run_trigger(trigger, Value::object(), {}));
+  const Value call = provider.next("invokefunction");
+  provider.tell(
+      Value::object({{"type", "invocationresult"},
+                     {"invocation_id", call.string_or("invocation_id")},
+                     {"function_id", "f"},
+                     {"error", Value::object({{"code", "function_not_found"}, {"message", "no"}})}}));
+  EXPECT_FALSE(got) << "it may be about to say that it gives the function up";
+  owner.leave();
+  loop.advance(kRefusalPatience);
+  EXPECT_EQ(code(), "not_found");
+}
+
 TEST_F(EngineCallsTest, ADeadlineGivesACallUpToo) {
   Peer& worker = join();
   worker.provide("f");
