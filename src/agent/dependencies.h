@@ -106,7 +106,8 @@ struct Dependencies {
   EngineSettings settings = {};
   std::string version = {};  // of the program, for /version
   // Told of every thread that a turn has ended on, once that is on disk.
-  std::function<void(const Scope& scope, const std::string& thread)> on_turn_end = {};
+  std::function<void(const Scope& scope, const std::string& thread, const std::string& turn)> on_turn_end =
+      {};
 };
 
 }  // namespace chela::agent

@@ -262,8 +262,9 @@ Task<> EngineImpl::write(ThreadPtr thread, store::AppendRequest request, Durable
   if (!appended->records.empty()) {
     thread->row.last_seq = std::max(thread->row.last_seq, appended->records.back().seq);
     hub_.publish(scope, appended->records);
-    const bool ended = std::any_of(appended->records.begin(), appended->records.end(), ends_turn);
-    if (ended && d_.on_turn_end) d_.on_turn_end(scope, thread->row.id);
+    const auto ended = std::find_if(appended->records.begin(), appended->records.end(), ends_turn);
+    if (ended != appended->records.end() && d_.on_turn_end)
+      d_.on_turn_end(scope, thread->row.id, ended->turn);
   }
   done.resolve(Result<>{});
 }

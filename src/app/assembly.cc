@@ -166,25 +166,27 @@ Result<> Assembly::make_engine() {
                               .prompt = info.prompt,
                               .tools = agent.tool_calling.value_or(info.tools)};
   };
-  engine_ = agent::make_engine({.loop = loop_,
-                                .ids = ids_,
-                                .log = foundation_->database().turn_log(),
-                                .blobs = foundation_->database().blobs(),
-                                .settings_store = foundation_->database().settings(),
-                                .tools = tools_,
-                                .tool_runner = *tool_runner_,
-                                .hooks = hooks_,
-                                .metrics = metrics_,
-                                .knowledge = *knowledge_,
-                                .uploads = uploads_,
-                                .vault = vault_,
-                                .choose_model = choose_model,
-                                .agents = std::move(*agents),
-                                .settings = engine_settings(settings()),
-                                .version = CHELA_VERSION,
-                                .on_turn_end = [this](const Scope& scope, const std::string& thread) {
-                                  recorder_.turn_ended(scope, thread);
-                                }});
+  engine_ = agent::make_engine(
+      {.loop = loop_,
+       .ids = ids_,
+       .log = foundation_->database().turn_log(),
+       .blobs = foundation_->database().blobs(),
+       .settings_store = foundation_->database().settings(),
+       .tools = tools_,
+       .tool_runner = *tool_runner_,
+       .hooks = hooks_,
+       .metrics = metrics_,
+       .knowledge = *knowledge_,
+       .uploads = uploads_,
+       .vault = vault_,
+       .choose_model = choose_model,
+       .agents = std::move(*agents),
+       .settings = engine_settings(settings()),
+       .version = CHELA_VERSION,
+       .on_turn_end = [this](const Scope& scope, const std::string& thread, const std::string& turn) {
+         recorder_.turn_ended(scope, thread);
+         if (memories_) memories_->turn_ended(scope, thread, turn);
+       }});
   recorder_.use(*engine_);
   recorder_.configure(settings().traces);
   return {};
@@ -278,6 +280,7 @@ Result<> Assembly::make_bus() {
   detour_ = std::make_unique<bus::OperationDetour>(bus_->bus());
   operations_.set_detour(*detour_);
   knowledge_->use(bus_->bus());
+  memories_ = std::make_unique<BusMemories>(loop_, *engine_, bus_->bus());
   embedder_ = std::make_unique<memory::BusEmbedder>(bus_->bus());
   memory_->use(*embedder_);
   worker_tools_ = std::make_unique<tools::WorkerTools>(bus_->bus(), tools_);
@@ -418,6 +421,7 @@ Task<> Assembly::stop() {
   co_await tasks_.join();
   co_await engine_->stop();
   co_await recorder_.close();
+  if (memories_) co_await memories_->close();
   if (bus_) co_await bus_->stop();
   if (gateway_) co_await gateway_->stop(kFrontGrace);
   co_await backends_->stop();

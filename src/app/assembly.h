@@ -7,6 +7,7 @@
 #include "api/services.h"
 #include "app/bus_host.h"
 #include "app/bus_knowledge.h"
+#include "app/bus_memories.h"
 #include "app/engine_file.h"
 #include "app/foundation.h"
 #include "app/knowledge.h"
@@ -143,6 +144,7 @@ class Assembly {
   std::unique_ptr<gateway::Gateway> gateway_;
   std::unique_ptr<BusHost> bus_;
   std::unique_ptr<bus::OperationDetour> detour_;
+  std::unique_ptr<BusMemories> memories_;
   std::unique_ptr<memory::BusEmbedder> embedder_;
   std::unique_ptr<tools::WorkerTools> worker_tools_;
   std::map<llm::Provider*, std::unique_ptr<llm::BusProvider>> bus_providers_;  // by what they stand before

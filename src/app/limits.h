@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 
 // Limits of the program alone.
@@ -9,6 +10,11 @@ namespace chela::app {
 inline constexpr size_t kMaxInspectLineBytes = 64 * 1024 * 1024;
 // Read at once.
 inline constexpr size_t kInspectReadBytes = 256 * 1024;
+
+// For one call of a worker's `memory::store`.
+inline constexpr auto kBusStoreTime = std::chrono::seconds(10);
+// Ended turns that wait for it; further ones are not handed over.
+inline constexpr size_t kMaxTurnsToStore = 256;
 
 // In the folder of recorded traces; no further thread is recorded then.
 inline constexpr size_t kMaxRecordedTraces = 1000;

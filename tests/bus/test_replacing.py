@@ -69,6 +69,20 @@ def test_what_is_remembered_comes_from_a_worker(engine, chat, model, join, sdk):
 
 
 @pytest.mark.parametrize("sdk", STAND_INS)
+def test_what_was_said_is_handed_to_a_worker(engine, chat, model, join, sdk):
+    chat.say("before it came")
+    worker = join(sdk)
+    replace(engine, worker, "memory::store")
+    chat.say("my cat is called Ines")
+    seen = wait_until(lambda: (calls := worker.do("seen", function_id="memory::store")) and len(calls) == 2 and calls, "both are there")
+    assert [(call["role"], call["content"]) for call in seen] == [("user", "my cat is called Ines"), ("assistant", chat.last()["response"])]
+    assert {(call["agentId"], call["sessionId"]) for call in seen} == {("default", chat.thread)}
+    assert seen[1]["tokenUsage"]["output"] > 0 and "tokenUsage" not in seen[0]
+    worker.kill()
+    assert chat.say("after it has gone")["state"] == "completed"
+
+
+@pytest.mark.parametrize("sdk", STAND_INS)
 def test_a_worker_answers_in_the_models_place(engine, chat, model, join, sdk):
     worker = join(sdk)
     replace(engine, worker, "llm::complete", "complete")
