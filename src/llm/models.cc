@@ -28,10 +28,15 @@ std::optional<Price> read_price(Fields& fields, const std::string& where) {
   price.read("cache_write", written);
   if (Result<> good = price.finish(); !good)
     fields.fail_with(good.error().message.substr(std::min(where.size() + 2, good.error().message.size())));
-  return Price{.input = input.value_or(0),
-               .output = output.value_or(0),
-               .cached_input = cached.value_or(input.value_or(0)),
-               .cache_write = written.value_or(input.value_or(0))};
+  // One without the other would be a call that costs nothing for half of what it is.
+  if (!input || !output) {
+    fields.fail_with("'price' needs both input and output");
+    return std::nullopt;
+  }
+  return Price{.input = *input,
+               .output = *output,
+               .cached_input = cached.value_or(*input),
+               .cache_write = written.value_or(*input)};
 }
 
 void read_flags(Fields& fields, ModelInfo& info) {
@@ -79,6 +84,14 @@ Result<ModelInfo> read_entry(const std::string& provider, const std::string& id,
   return info;
 }
 
+// Whether an id that begins as a family's names the same model at another date: "-2024-08-06", "-20250514", "-0125", "-001", "-latest".
+// Others ("-pro", "-audio-preview") may cost many times as much.
+bool is_dated(std::string_view rest) {
+  if (rest == "-latest") return true;
+  if (rest.size() < 4 || rest[0] != '-') return false;
+  return rest.find_first_not_of("0123456789-") == std::string_view::npos;
+}
+
 // The file that says something of one model: the entry is below its provider.
 std::string_view origin_of_model(const std::vector<DataFile>& files, std::string_view provider,
                                  std::string_view id) {
@@ -123,6 +136,8 @@ Result<Catalog> Catalog::parse(const std::vector<DataFile>& files) {
                                             : catalog.read_aliases(section.value, files);
     if (!read) return fail(std::move(read.error()));
   }
+  catalog.variants_ = catalog.models_;
+  for (ModelInfo& each : catalog.variants_) each.price.reset();
   return catalog;
 }
 
@@ -155,7 +170,8 @@ Result<> Catalog::read_aliases(const json::Value& aliases, const std::vector<Dat
 const ModelInfo* Catalog::lookup(const std::string_view* provider, std::string_view id) const {
   const ModelInfo* best = nullptr;
   size_t length = 0;  // of the beginning that fits
-  for (const ModelInfo& model : models_) {
+  for (size_t i = 0; i < models_.size(); ++i) {
+    const ModelInfo& model = models_[i];
     if (provider != nullptr ? model.provider != *provider : model.provider == kLocal) continue;
     if (model.id == id) return &model;
     if (!model.sent_as.empty() && model.sent_as == id && length < kExact) {
@@ -167,7 +183,8 @@ const ModelInfo* Catalog::lookup(const std::string_view* provider, std::string_v
                                        ? std::string_view(model.id).substr(0, model.id.size() - 1)
                                        : std::string_view(model.id);
     if (id.starts_with(start) && (best == nullptr || length < start.size())) {
-      best = &model;
+      const bool priced = model.is_pattern() || is_dated(id.substr(start.size()));
+      best = priced ? &model : &variants_[i];
       length = start.size();
     }
   }

@@ -34,7 +34,7 @@ struct ModelInfo {
   std::string id;                      // exact, or with a '*' at the end for all ids that begin so
   std::string provider = {};           // "" when nothing is known of the model
   std::string sent_as = {};            // the provider's own name of it; "": the id
-  bool family = false;                 // stands for ids that begin so, too
+  bool family = false;                 // stands for ids that begin so, too; its price for dated ones alone
   std::int64_t context_tokens = 0;     // 0: not known
   std::int64_t max_output_tokens = 0;  // 0: not known
   PromptStyle prompt = PromptStyle::kFull;
@@ -79,6 +79,8 @@ class Catalog {
   const ModelInfo* lookup(const std::string_view* provider, std::string_view id) const;
 
   std::vector<ModelInfo> models_;
+  std::vector<ModelInfo>
+      variants_;  // of them, in their order: what a family says of ids that are not the same model at another date
   std::map<std::string, std::string, std::less<>> aliases_;  // in small letters, to "provider/id"
 };
 

@@ -54,7 +54,7 @@ TEST(Catalog, PricesGiveCosts) {
   const Result<Catalog> catalog = parse(
       "[models.x]\na = { price = { input = 2, output = 10, cached_input = 0.5 } }\nb = { price = { input = "
       "2, output = 10 } }\n"
-      "c = {}\nfree = { price = {} }\n");
+      "c = {}\nfree = { price = { input = 0, output = 0 } }\n");
   ASSERT_TRUE(catalog) << catalog.error().text();
   const Usage usage{.input_tokens = 1'000'000, .output_tokens = 100'000, .cached_tokens = 400'000};
   EXPECT_DOUBLE_EQ(cost_of(usage, catalog->find("a").price.value()), 1.2 + 0.2 + 1.0);
@@ -71,8 +71,38 @@ TEST(Catalog, TheShippedPricesAreThoseOfTheModelItself) {
   EXPECT_EQ(catalog->find("gpt-4o-2024-08-06").price->input, 2.5);
   EXPECT_EQ(catalog->find("claude-sonnet-4-6").price->cache_write, 3.75) << "writing costs a quarter more";
   EXPECT_EQ(catalog->find("gpt-4o-mini-2024-07-18").price->input, 0.15);
-  EXPECT_EQ(catalog->find("anthropic/claude-haiku-4-5").price->output, 4);
+  EXPECT_EQ(catalog->find("anthropic/claude-haiku-4-5").price->output, 5);
+  EXPECT_EQ(catalog->find("gemini-2.5-flash").price->output, 2.5);
+  EXPECT_EQ(catalog->find("gpt-5").price->output, 10);
   EXPECT_EQ(catalog->find("local/small").price->output, 0);
+}
+
+TEST(Catalog, APriceIsNotThatOfADearerVariant) {
+  const Result<Catalog> catalog = shipped();
+  ASSERT_TRUE(catalog);
+  const auto output = [&](std::string_view id) {
+    const ModelInfo info = catalog->find(id);
+    EXPECT_GT(info.context_tokens, 0) << id;
+    return info.price ? std::optional(info.price->output) : std::nullopt;
+  };
+  EXPECT_EQ(output("gpt-5-pro"), 120);
+  EXPECT_EQ(output("gpt-5-pro-2025-10-06"), 120);
+  EXPECT_EQ(output("gpt-5.2-pro"), 168);
+  EXPECT_EQ(output("o3-pro"), 80);
+  EXPECT_EQ(output("o1-pro-2025-03-19"), 600);
+  EXPECT_EQ(output("gpt-4o-2024-05-13"), 15);
+  // The same model at another date, and others of which nobody knows.
+  for (const std::string_view dated : {"gpt-3.5-turbo-0125", "gemini-2.0-flash-001",
+                                       "claude-3-5-sonnet-latest", "claude-3-7-sonnet-20250219"})
+    EXPECT_TRUE(output(dated)) << dated;
+  for (const std::string_view other :
+       {"gpt-4o-audio-preview", "gpt-5-ultra", "o3-deep-research", "gpt-4o-", "gpt-4o-1"})
+    EXPECT_FALSE(output(other)) << other;
+  EXPECT_TRUE(catalog->find("gpt-4o-audio-preview").sees_images) << "all but the price";
+  // It bills what it chooses.
+  for (const std::string_view routed :
+       {"openrouter/auto", "openrouter", "openrouter-auto", "openrouter/openrouter/auto"})
+    EXPECT_FALSE(output(routed)) << routed;
 }
 
 TEST(Catalog, TheShippedOneHasTheModelsAndAliasesOfItsForerunners) {
@@ -91,7 +121,7 @@ TEST(Catalog, TheShippedOneHasTheModelsAndAliasesOfItsForerunners) {
     EXPECT_TRUE(seen.insert(each.full_id()).second) << each.full_id();
     if (each.is_pattern()) continue;
     EXPECT_GT(each.context_tokens, 0) << each.full_id();
-    EXPECT_TRUE(each.price) << each.full_id();
+    EXPECT_EQ(each.price.has_value(), each.full_id() != "openrouter/auto") << each.full_id();
   }
 }
 
@@ -103,7 +133,7 @@ TEST(Catalog, AnAliasIsTheModelItStandsFor) {
   const ModelInfo opus = catalog->find("opus");
   EXPECT_EQ(opus.id, "opus");
   EXPECT_EQ(opus.provider, "anthropic");
-  EXPECT_EQ(opus.price->output, 75);
+  EXPECT_EQ(opus.price->output, 25);
   EXPECT_TRUE(opus.sees_images);
   EXPECT_TRUE(opus.prefills);
 }
@@ -164,11 +194,12 @@ TEST(Catalog, AMistakeNamesFileModelAndKey) {
   for (const std::string_view text :
        {"[models.p]\na = 1\n", "[models]\np = 1\n", "[model.p]\n", "models = 1\n",
         "[models.p]\na = { context = -1 }\n", "[models.p]\na = { price = 2 }\n",
-        "[models.p]\na = { price = { output = \"x\" } }\n", "[models.p]\na = { files = [1] }\n",
-        "[models.p]\na = { tools = \"xml\" }\n", "[models.p]\na = { ctx = 1 }\n",
-        "[models.p]\na = { flags = [\"smart\"] }\n", "[models.p]\n\"*\" = {}\n",
-        "[models.p]\n\"a*\" = { sent_as = \"b\" }\n", "[aliases]\nx = 1\n", "[aliases]\nx = \"y\"\n",
-        "[aliases]\n\"a/b\" = \"p/a\"\n"})
+        "[models.p]\na = { price = { output = \"x\" } }\n", "[models.p]\na = { price = { input = 3 } }\n",
+        "[models.p]\na = { price = { output = 3 } }\n", "[models.p]\na = { price = {} }\n",
+        "[models.p]\na = { files = [1] }\n", "[models.p]\na = { tools = \"xml\" }\n",
+        "[models.p]\na = { ctx = 1 }\n", "[models.p]\na = { flags = [\"smart\"] }\n",
+        "[models.p]\n\"*\" = {}\n", "[models.p]\n\"a*\" = { sent_as = \"b\" }\n", "[aliases]\nx = 1\n",
+        "[aliases]\nx = \"y\"\n", "[aliases]\n\"a/b\" = \"p/a\"\n"})
     EXPECT_TRUE(mistake(text).starts_with("theirs.toml: ")) << text << mistake(text);
 }
 
