@@ -1,5 +1,7 @@
 #include "llm/anthropic/model_version.h"
 
+#include <algorithm>
+
 #include "base/strings.h"
 #include "llm/anthropic/limits.h"
 
@@ -43,6 +45,15 @@ Thinking thinking_of(std::string_view model) {
 std::int64_t thinking_budget(std::string_view effort) {
   if (effort == "high" || effort == "xhigh" || effort == "max") return 16 * kMinThinkingTokens;
   return effort == "medium" ? 4 * kMinThinkingTokens : kMinThinkingTokens;
+}
+
+AnswerLength answer_length(std::optional<std::int64_t> asked, std::int64_t otherwise,
+                           std::string_view effort) {
+  const std::int64_t wanted = thinking_budget(effort);
+  if (!asked) return {.most = otherwise + wanted, .thoughts = wanted};
+  const std::int64_t most = std::max<std::int64_t>(*asked, 1);
+  const std::int64_t room = most - most / 4;
+  return {.most = most, .thoughts = room < kMinThinkingTokens ? 0 : std::min(wanted, room)};
 }
 
 bool takes_sampling(std::string_view model) {

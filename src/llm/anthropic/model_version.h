@@ -22,6 +22,16 @@ Thinking thinking_of(std::string_view model);
 // The tokens that an effort ("low", "high") stands for, with kBudget.
 std::int64_t thinking_budget(std::string_view effort);
 
+// How long an answer may be, thoughts and all, and how many of its tokens are for thoughts. With kBudget; else `thoughts` is 0.
+struct AnswerLength {
+  std::int64_t most = 0;
+  std::int64_t thoughts = 0;
+};
+// Whoever has said how long the answer may be (a limit of spending did, too) has said it of all of it: thoughts are inside, a quarter is left for
+// the answer itself, and where that leaves fewer than the least that is taken there are none. Else they come on top of `otherwise`.
+AnswerLength answer_length(std::optional<std::int64_t> asked, std::int64_t otherwise,
+                           std::string_view effort);
+
 // Newer models refuse temperature and its like.
 bool takes_sampling(std::string_view model);
 

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
+#include "llm/anthropic/limits.h"
+
 namespace chela::llm::anthropic {
 namespace {
 
@@ -25,6 +29,20 @@ TEST(ModelVersion, SaysHowToThink) {
   EXPECT_TRUE(takes_sampling("claude-opus-4-6"));
   EXPECT_FALSE(takes_sampling("claude-opus-4-7"));
   EXPECT_TRUE(takes_sampling("other"));
+}
+
+TEST(ModelVersion, ThoughtsAreInsideTheLengthThatWasAskedFor) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  for (const std::int64_t asked : {std::int64_t{1}, std::int64_t{1000}, std::int64_t{1364},
+                                   std::int64_t{1366}, std::int64_t{30'000}, kMost}) {
+    const AnswerLength length = answer_length(asked, 8192, "high");
+    EXPECT_EQ(length.most, asked);
+    EXPECT_TRUE(length.thoughts == 0 || length.thoughts >= kMinThinkingTokens) << asked;
+    EXPECT_LT(length.thoughts, length.most);
+    EXPECT_EQ(length.thoughts > 0, asked > 1364) << asked;
+  }
+  EXPECT_EQ(answer_length({}, 8192, "medium").most, 8192 + 4096);
+  EXPECT_EQ(answer_length(-5, 8192, "low").most, 1);
 }
 
 }  // namespace

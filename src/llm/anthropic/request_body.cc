@@ -65,8 +65,9 @@ class Body {
 
   std::string text() {
     choose_thinking();
+    choose_length();
     out_.set("model", request_.model);
-    out_.set("max_tokens", max_tokens());
+    out_.set("max_tokens", length_.most);
     if (!turns_.system.empty()) {
       json::Value block = text_block(turns_.system);
       mark(block);
@@ -97,15 +98,15 @@ class Body {
     if (wire::thoughts_are_there(turns_, kProtocol, block_of)) thinking_ = thinking_of(request_.model);
   }
 
-  std::int64_t budget() const { return thinking_budget(request_.sampling.reasoning_effort); }
-
-  // The budget is part of the longest answer.
-  std::int64_t max_tokens() const {
+  void choose_length() {
     const std::optional<ModelVersion> version = model_version(request_.model);
     const bool old = version && *version == ModelVersion{3, 0};
-    const std::int64_t answer = std::max<std::int64_t>(
-        1, request_.sampling.max_tokens.value_or(old ? kOldMaxTokens : kDefaultMaxTokens));
-    return thinking_ == Thinking::kBudget ? answer + budget() : answer;
+    const std::int64_t otherwise = old ? kOldMaxTokens : kDefaultMaxTokens;
+    const Sampling& sampling = request_.sampling;
+    length_.most = std::max<std::int64_t>(1, sampling.max_tokens.value_or(otherwise));
+    if (thinking_ != Thinking::kBudget) return;
+    length_ = answer_length(sampling.max_tokens, otherwise, sampling.reasoning_effort);
+    if (length_.thoughts == 0) thinking_ = Thinking::kNone;
   }
 
   void add_messages() {
@@ -149,7 +150,7 @@ class Body {
 
   void add_thinking() {
     if (thinking_ == Thinking::kBudget) {
-      out_.set("thinking", json::Value::object({{"type", "enabled"}, {"budget_tokens", budget()}}));
+      out_.set("thinking", json::Value::object({{"type", "enabled"}, {"budget_tokens", length_.thoughts}}));
     } else if (thinking_ == Thinking::kAdaptive) {
       out_.set("thinking", json::Value::object({{"type", "adaptive"}, {"display", "summarized"}}));
       const std::string& effort = request_.sampling.reasoning_effort;
@@ -204,6 +205,7 @@ class Body {
   Request request_;
   wire::Turns turns_;
   Thinking thinking_ = Thinking::kNone;
+  AnswerLength length_;
   json::Object output_;
   json::Value out_ = json::Value::object();
 };

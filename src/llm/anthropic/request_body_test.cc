@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "llm/anthropic/limits.h"
 
 namespace chela::llm::anthropic {
@@ -125,11 +127,27 @@ TEST(AnthropicBody, ParametersThatTheProtocolHas) {
 
 TEST(AnthropicBody, Thinking) {
   Request request{.model = "claude-sonnet-4-5", .messages = {user("x")}, .tools = {kEcho}};
-  request.sampling = {.temperature = 0.5, .max_tokens = 100, .reasoning_effort = "low"};
+  request.sampling = {.temperature = 0.5, .max_tokens = 5000, .reasoning_effort = "low"};
   json::Value body = body_of(request);
   EXPECT_EQ(part(body, "thinking"), R"({"type":"enabled","budget_tokens":1024})");
-  EXPECT_EQ(body.int_or("max_tokens", 0), 100 + kMinThinkingTokens);
+  EXPECT_EQ(body.int_or("max_tokens", 0), 5000) << "what was asked for is what was reserved";
   EXPECT_EQ(part(body, "temperature"), "");
+  request.sampling.reasoning_effort = "high";
+  body = body_of(request);
+  EXPECT_EQ(part(body, "thinking"), R"({"type":"enabled","budget_tokens":3750})")
+      << "a quarter is the answer's";
+  EXPECT_EQ(body.int_or("max_tokens", 0), 5000);
+  request.sampling.max_tokens = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(part(body_of(request), "thinking"), R"({"type":"enabled","budget_tokens":16384})");
+  request.sampling.max_tokens.reset();
+  EXPECT_EQ(body_of(request).int_or("max_tokens", 0), kDefaultMaxTokens + 16 * kMinThinkingTokens);
+  // Too short for thoughts.
+  request.sampling.max_tokens = 100;
+  body = body_of(request);
+  EXPECT_EQ(part(body, "thinking"), "");
+  EXPECT_EQ(body.int_or("max_tokens", 0), 100);
+  EXPECT_EQ(part(body, "temperature"), "0.5");
+  request.sampling.reasoning_effort = "low";
   request.model = "claude-opus-4-6";
   body = body_of(request);
   EXPECT_EQ(part(body, "thinking"), R"({"type":"adaptive","display":"summarized"})");

@@ -76,6 +76,7 @@ class Body {
 
   std::string text() {
     choose_thinking();
+    choose_length();
     const bool cached = caches_prompts(request_.model);
     add_messages(cached);
     if (!turns_.system.empty()) {
@@ -102,7 +103,13 @@ class Body {
       thinking_ = anthropic::thinking_of(request_.model);
   }
 
-  std::int64_t budget() const { return anthropic::thinking_budget(request_.sampling.reasoning_effort); }
+  void choose_length() {
+    if (thinking_ != Thinking::kBudget) return;
+    const Sampling& sampling = request_.sampling;
+    length_ = anthropic::answer_length(sampling.max_tokens, anthropic::kDefaultMaxTokens,
+                                       sampling.reasoning_effort);
+    if (length_.thoughts == 0) thinking_ = Thinking::kNone;
+  }
 
   void add_messages(bool cached) {
     json::Array messages;
@@ -132,10 +139,10 @@ class Body {
   void add_inference() {
     const Sampling& sampling = request_.sampling;
     json::Object config;
-    const bool budgeted = thinking_ == Thinking::kBudget;
-    if (sampling.max_tokens || budgeted) {
-      const std::int64_t answer = sampling.max_tokens.value_or(anthropic::kDefaultMaxTokens);
-      config.set("maxTokens", budgeted ? answer + budget() : answer);
+    if (thinking_ == Thinking::kBudget) {
+      config.set("maxTokens", length_.most);
+    } else if (sampling.max_tokens) {
+      config.set("maxTokens", *sampling.max_tokens);
     }
     if (thinking_ == Thinking::kNone && anthropic::takes_sampling(request_.model)) {
       const bool claude = anthropic::model_version(request_.model).has_value();
@@ -173,7 +180,7 @@ class Body {
     if (thinking_ == Thinking::kNone) return;
     json::Value fields = json::Value::object();
     if (thinking_ == Thinking::kBudget) {
-      fields.set("thinking", json::Value::object({{"type", "enabled"}, {"budget_tokens", budget()}}));
+      fields.set("thinking", json::Value::object({{"type", "enabled"}, {"budget_tokens", length_.thoughts}}));
     } else {
       const std::string& effort = request_.sampling.reasoning_effort;
       fields.set("thinking", json::Value::object({{"type", "adaptive"}}));
@@ -185,6 +192,7 @@ class Body {
   Request request_;
   wire::Turns turns_;
   Thinking thinking_ = Thinking::kNone;
+  anthropic::AnswerLength length_;
   json::Value out_ = json::Value::object();
 };
 

@@ -87,9 +87,13 @@ TEST(BedrockBody, Parameters) {
             R"({"maxTokens":7,"temperature":1.0,"topP":0.5,"stopSequences":["end"]})");
   EXPECT_EQ(part(request, "additionalModelRequestFields"), "");  // it does not think
   request.model = kClaude;
-  EXPECT_EQ(part(request, "inferenceConfig"), R"({"maxTokens":1031,"stopSequences":["end"]})");
+  request.sampling.max_tokens = 2000;
+  EXPECT_EQ(part(request, "inferenceConfig"), R"({"maxTokens":2000,"stopSequences":["end"]})");
   EXPECT_EQ(part(request, "additionalModelRequestFields"),
             R"({"thinking":{"type":"enabled","budget_tokens":1024}})");
+  request.sampling.max_tokens = 7;  // too short for thoughts
+  EXPECT_EQ(part(request, "additionalModelRequestFields"), "");
+  EXPECT_EQ(part(request, "inferenceConfig"), R"({"maxTokens":7,"temperature":1.0,"stopSequences":["end"]})");
   request.sampling.reasoning_effort.clear();
   EXPECT_EQ(part(request, "inferenceConfig"), R"({"maxTokens":7,"temperature":1.0,"stopSequences":["end"]})");
   request.model = "global.anthropic.claude-opus-4-6-v1";
