@@ -1,5 +1,7 @@
 #pragma once
 
+#include <limits>
+
 #include "store/conformance.h"
 
 namespace chela::store {
@@ -83,6 +85,27 @@ TEST_P(BudgetConformance, UsageIsTheUsersOwnByAgentAndModel) {
   EXPECT_EQ(used[1].cached_tokens, 4);
   EXPECT_EQ(used[1].at, 8 * kQuarter);
   EXPECT_TRUE(run(budget().usage(ann_, 9 * kQuarter))->empty());
+}
+
+TEST_P(BudgetConformance, SumsFitWhateverACallIsSaidToHaveCost) {
+  constexpr std::int64_t kAbsurd = std::numeric_limits<std::int64_t>::max();
+  for (const std::string id : {"a", "b", "c"}) {
+    ASSERT_TRUE(run(budget().reserve(call(ann_, id, 10))));
+    ASSERT_TRUE(run(budget().settle({.id = id,
+                                     .cost = kAbsurd,
+                                     .priced = true,
+                                     .input_tokens = kAbsurd,
+                                     .output_tokens = kAbsurd,
+                                     .cached_tokens = kAbsurd})));
+  }
+  const auto sums = run(budget().sums(0));
+  ASSERT_TRUE(sums) << sums.error().text();
+  EXPECT_EQ(sums->at(0).cost, 3 * kMaxBudgetAmount);
+  const auto used = run(budget().usage(ann_, 0));
+  ASSERT_TRUE(used) << used.error().text();
+  for (const std::int64_t each :
+       {used->at(0).cost, used->at(0).input_tokens, used->at(0).output_tokens, used->at(0).cached_tokens})
+    EXPECT_EQ(each, 3 * kMaxBudgetAmount);
 }
 
 TEST_P(BudgetConformance, WhoeverDiedIsKnownAndOldCallsAreForgotten) {

@@ -36,6 +36,9 @@ struct BudgetCall {
   bool operator==(const BudgetCall&) const = default;
 };
 
+// More than that of one call counts as so much, nano-dollars and tokens alike: sums of them fit, whatever a server has told.
+inline constexpr std::int64_t kMaxBudgetAmount = 10'000'000'000'000;
+
 // What it has cost.
 struct BudgetSettlement {
   std::string id;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/limits.h"
+#include "llm/wire/event_reader.h"
 
 namespace chela::llm::openai {
 namespace {
@@ -31,10 +32,6 @@ void add_content(const json::Value& content, Delta& delta) {
     add_content(*thinking, thought);
     delta.reasoning += thought.text;
   }
-}
-
-std::int64_t count(const json::Value& usage, std::string_view key) {
-  return std::max<std::int64_t>(0, usage.int_or(key, 0));
 }
 
 }  // namespace
@@ -98,11 +95,11 @@ void AnswerBuilder::add_message(const json::Value& message, Origin origin, Delta
 void AnswerBuilder::add_usage(const json::Value& usage) {
   if (!usage.is_object()) return;
   // Running totals: the last one counts.
-  answer_.usage.input_tokens = count(usage, "prompt_tokens");
-  answer_.usage.output_tokens = count(usage, "completion_tokens");
+  answer_.usage.input_tokens = wire::token_count(usage, "prompt_tokens");
+  answer_.usage.output_tokens = wire::token_count(usage, "completion_tokens");
   const json::Value* details = usage.find("prompt_tokens_details");
-  const std::int64_t cached =
-      given(details) ? count(*details, "cached_tokens") : count(usage, "prompt_cache_hit_tokens");
+  const std::int64_t cached = given(details) ? wire::token_count(*details, "cached_tokens")
+                                             : wire::token_count(usage, "prompt_cache_hit_tokens");
   answer_.usage.cached_tokens = std::min(cached, answer_.usage.input_tokens);
 }
 

@@ -62,6 +62,17 @@ std::vector<ToolCall> calls_of(std::initializer_list<std::string> chunks) {
   return got.answer ? got.answer->tool_calls : std::vector<ToolCall>{};
 }
 
+TEST(StreamReader, UsageThatCannotBeIsNoUsage) {
+  const Read got = read(sse(
+      {delta(R"("content":"a")"),
+       R"({"choices":[],"usage":{"prompt_tokens":9000000000000000000,"completion_tokens":-4,"prompt_tokens_details":{"cached_tokens":9000000000000000000}}})",
+       kStop, "[DONE]"}));
+  ASSERT_TRUE(got.answer);
+  EXPECT_LE(got.answer->usage.input_tokens, 1'000'000'000'000);
+  EXPECT_LE(got.answer->usage.cached_tokens, got.answer->usage.input_tokens);
+  EXPECT_EQ(got.answer->usage.output_tokens, 0);
+}
+
 TEST(StreamReader, ReadsTextReasoningUsageAndModel) {
   const Read got = read(sse(
       {R"({"model":"m-1","choices":[{"index":0,"delta":{"role":"assistant","content":""}}]})",

@@ -77,10 +77,10 @@ Task<Result<std::vector<BudgetCall>>> Budget::open_calls() {
 Task<Result<std::vector<BudgetSum>>> Budget::sums(UnixMs from) {
   return readers_.read([from](Connection& db) {
     return db.all(
-        "SELECT quarter, realm, user_id, agent, session, job, channel, client_key, sum(cost) FROM "
-        "budget_calls"
-        " WHERE at >= ? AND open = 0 GROUP BY 1, 2, 3, 4, 5, 6, 7, 8",
-        {from}, [](const Row& row) {
+        "SELECT quarter, realm, user_id, agent, session, job, channel, client_key, "
+        "sum(min(cost, ?1)) FROM budget_calls"
+        " WHERE at >= ?2 AND open = 0 GROUP BY 1, 2, 3, 4, 5, 6, 7, 8",
+        {kMaxBudgetAmount, from}, [](const Row& row) {
           return BudgetSum{
               .at = row.integer(0) * kQuarterMs, .accounts = accounts_of(row, 1), .cost = row.integer(8)};
         });
@@ -106,10 +106,11 @@ Task<Result<>> Budget::forget(UnixMs before) {
 Task<Result<std::vector<BudgetUsage>>> Budget::usage(Scope scope, UnixMs from) {
   return readers_.read([scope = std::move(scope), from](Connection& db) {
     return db.all(
-        "SELECT quarter, agent, model, count(*), sum(priced), sum(cost), sum(input_tokens), "
-        "sum(output_tokens), sum(cached_tokens) FROM budget_calls"
-        " WHERE realm = ? AND user_id = ? AND at >= ? AND open = 0 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
-        {scope.realm, scope.user, from}, [](const Row& row) {
+        "SELECT quarter, agent, model, count(*), sum(priced), sum(min(cost, ?1)), sum(min(input_tokens, "
+        "?1)), "
+        "sum(min(output_tokens, ?1)), sum(min(cached_tokens, ?1)) FROM budget_calls"
+        " WHERE realm = ?2 AND user_id = ?3 AND at >= ?4 AND open = 0 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
+        {kMaxBudgetAmount, scope.realm, scope.user, from}, [](const Row& row) {
           return BudgetUsage{.at = row.integer(0) * kQuarterMs,
                              .agent = row.text(1),
                              .model = row.text(2),
