@@ -1,14 +1,23 @@
 #include "llm/budget/budget_provider.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace chela::llm::budget {
 namespace {
 
-// Whether the provider may have worked, and charged, before the call failed: one that answered with a status of HTTP, or was never
-// reached, has not.
-bool may_be_charged(const Error& error, bool streamed) {
-  if (streamed) return true;
+// What came of an answer that failed. Calls are no deltas: the reader of the answer says how much there was of all.
+size_t said_before(const Error& error) {
+  size_t bytes = 0;
+  const std::string_view said = error.detail("said_bytes");
+  std::from_chars(said.data(), said.data() + said.size(), bytes);
+  return bytes;
+}
+
+// Whether the provider may have worked, and charged, before the call failed: one that answered with a status of HTTP before it said
+// anything, or was never reached, has not.
+bool may_be_charged(const Error& error, bool said) {
+  if (said) return true;
   if (!error.detail("status").empty()) return false;
   return error.code == Code::kUpstream || error.code == Code::kTimeout || error.code == Code::kCancelled;
 }
@@ -23,11 +32,7 @@ Task<Result<Answer>> BudgetProvider::complete(Request request, DeltaSink sink,
     budget_.release(*lease);
     co_return fail(Code::kCancelled, "the model call was cancelled");
   }
-  if (lease->max_tokens) {
-    request.extra.erase("max_tokens");
-    request.extra.erase("max_completion_tokens");
-    request.sampling.max_tokens = lease->max_tokens;
-  }
+  if (lease->max_tokens) request.sampling.max_tokens = lease->max_tokens;
   size_t bytes = 0;
   const DeltaSink counting = [&bytes, &sink](const Delta& delta) {
     bytes += delta.text.size() + delta.reasoning.size();
@@ -44,6 +49,7 @@ Task<Result<Answer>> BudgetProvider::complete(Request request, DeltaSink sink,
     for (const ToolCall& call : answer->tool_calls) said += call.name.size() + call.arguments.size();
     bytes = std::max(bytes, said);
   }
+  if (!answer) bytes = std::max(bytes, said_before(answer.error()));
   if (answer || may_be_charged(answer.error(), bytes > 0)) {
     budget_.settle(*lease,
                    {.input_tokens = lease->prompt.tokens, .output_tokens = estimate_answer_tokens(bytes)},

@@ -26,6 +26,8 @@ class AnswerBuilder {
   bool finished() const { return saw_finish_; }
   // Whether any choice came, be it an empty one.
   bool started() const { return saw_choice_; }
+  // Of text, thoughts and calls so far.
+  size_t bytes() const { return bytes_; }
 
   // The answer so far, made regular: no empty calls, arguments never "", a finish reason that fits.
   Answer take();

@@ -121,6 +121,7 @@ TEST_F(OpenAi, CutGarbageAndErrorsInTheMiddleOfAnAnswer) {
   Error failed = error(R"({"default":{"text":"one two three","cut_after":3}})");
   EXPECT_EQ(failed.code, Code::kUpstream);
   EXPECT_EQ(failed.detail("streamed"), "1");
+  EXPECT_NE(failed.detail("said_bytes"), "");
   EXPECT_EQ(streamed, "one two");
   failed = error(R"({"default":{"text":"one two","cut_after":0}})");
   EXPECT_EQ(failed.code, Code::kUpstream);

@@ -18,6 +18,7 @@ class StreamReader final : public wire::AnswerReader {
   bool finished() const override { return builder_.finished(); }
   bool done() const override { return done_; }
   bool streamed() const override { return streamed_; }
+  size_t said() const override { return builder_.bytes(); }
   Result<Answer> finish() override;
 
  private:

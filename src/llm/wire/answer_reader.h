@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include "llm/provider.h"
@@ -17,6 +18,7 @@ class AnswerReader {
   virtual bool finished() const = 0;  // the answer is whole; usage may still come
   virtual bool done() const = 0;      // the stream said that nothing more comes
   virtual bool streamed() const = 0;  // text has been passed on
+  virtual size_t said() const = 0;    // bytes of text, thoughts and calls so far
 
   // The answer, at the end of the body. kUpstream when the body was cut or was no answer.
   virtual Result<Answer> finish() = 0;

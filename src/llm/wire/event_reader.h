@@ -22,6 +22,7 @@ class EventReader : public AnswerReader {
   bool finished() const final { return finished_; }
   bool done() const final { return done_; }
   bool streamed() const final { return streamed_; }
+  size_t said() const final { return bytes_; }
 
  protected:
   // kEvents: text/event-stream, or one document if the first byte is '{' or '['. kLines: one JSON text a line.
