@@ -29,20 +29,12 @@ bool limits_calls(const config::BudgetSettings& settings) {
   });
 }
 
-// The longest answer that the request asks for; a client of /v1 may say so in a field of its own.
-std::optional<std::int64_t> asked_tokens(const Request& request) {
-  std::optional<std::int64_t> most = request.sampling.max_tokens;
-  for (const std::string_view name : {"max_tokens", "max_completion_tokens"}) {
-    const json::Value* given = request.extra.find(name);
-    const std::optional<std::int64_t> tokens = given ? given->as_int() : std::nullopt;
-    if (tokens && *tokens > 0) most = std::max(most.value_or(0), *tokens);
-  }
-  return most;
-}
-
-std::int64_t answers_of(const Request& request) {
-  const json::Value* n = request.extra.find("n");
-  return std::max<std::int64_t>(1, n ? n->as_int().value_or(1) : 1);
+// The longest answer, thoughts and all, of a request that asks for none: what the model can, or what is enough.
+std::int64_t assumed_tokens(const Request& request, const ModelInfo& info) {
+  const std::string& effort = request.sampling.reasoning_effort;
+  const bool thinks = info.reasons && !effort.empty() && effort != "none";
+  const std::int64_t enough = kAssumedAnswerTokens + (thinks ? kAssumedThoughtTokens : 0);
+  return info.max_output_tokens > 0 ? std::min(enough, info.max_output_tokens) : enough;
 }
 
 }  // namespace
@@ -164,13 +156,12 @@ void Budget::expire() {
     writes_.spawn(note(parts_.store.settle({.id = id, .cost = cost, .priced = true})));
 }
 
-Demand Budget::demand_of(const Request& request, const TokenBound::Prompt& prompt,
+Demand Budget::demand_of(const Request& request, const TokenBound::Prompt& prompt, const ModelInfo& info,
                          const std::optional<Rates>& rates) const {
   Demand demand{.accounts = accounts_of(request.caller), .priced = rates.has_value()};
-  const std::optional<std::int64_t> asked = asked_tokens(request);
-  demand.output_tokens = asked.value_or(kAssumedAnswerTokens);
+  const std::optional<std::int64_t>& asked = request.sampling.max_tokens;
+  demand.output_tokens = asked ? *asked : assumed_tokens(request, info);
   demand.length = asked ? Demand::Length::kFixed : Demand::Length::kAny;
-  demand.answers = answers_of(request);
   if (!rates) return demand;
   demand.prompt = most_for_prompt(prompt.tokens, *rates);
   demand.output_rate = rates->output;
@@ -212,7 +203,7 @@ Task<Result<Lease>> Budget::reserve(const Request& request) {
               .rates = info.price ? std::optional(rates_of(*info.price)) : std::nullopt,
               .prompt = bound_.of(request),
               .warn = request.caller.warn};
-  const Demand demand = demand_of(request, lease.prompt, lease.rates);
+  const Demand demand = demand_of(request, lease.prompt, info, lease.rates);
   if (Result<> priced = check_price(request, demand); !priced) {
     refused_.add();
     co_return fail(std::move(priced.error()));
@@ -246,7 +237,7 @@ Task<Result<Lease>> Budget::reserve(const Request& request) {
 
 void Budget::settle(const Lease& lease, const Usage& usage, Source source) {
   if (source == Source::kReported) bound_.learn(lease.prompt, usage.input_tokens);
-  const Nano cost = lease.rates ? cost_of(usage, *lease.rates) : 0;
+  const Nano cost = lease.rates ? std::min(cost_of(usage, *lease.rates), store::kMaxBudgetAmount) : 0;
   spent_.add(static_cast<std::uint64_t>(cost));
   close(lease, {.id = lease.id,
                 .cost = cost,

@@ -82,7 +82,7 @@ class Budget {
   void expire();
   void close(const Lease& lease, store::BudgetSettlement settlement);
   void tell(const Lease& lease, const std::vector<Warning>& warnings);
-  Demand demand_of(const Request& request, const TokenBound::Prompt& prompt,
+  Demand demand_of(const Request& request, const TokenBound::Prompt& prompt, const ModelInfo& info,
                    const std::optional<Rates>& rates) const;
   Result<> check_price(const Request& request, const Demand& demand);
 

@@ -52,6 +52,12 @@ class BudgetTest : public ::testing::Test {
   static ModelInfo info(std::string_view model) {
     ModelInfo known{.id = std::string(model)};
     if (model == "m") known.price = Price{.input = 1000, .output = 1000, .cached_input = 1000};
+    if (model == "short") known.price = Price{.input = 1, .output = 1}, known.max_output_tokens = 4096;
+    if (model == "thinker") {
+      known.price = Price{.input = 1, .output = 1};
+      known.max_output_tokens = 64'000;
+      known.reasons = true;
+    }
     if (model == "free") known.price = Price{};
     return known;
   }
@@ -138,19 +144,26 @@ TEST_F(BudgetTest, AThousandCallsAtOnceNeverPassTheLimit) {
 
 TEST_F(BudgetTest, AnAnswerThatNobodyLimitedIsLimitedByWhatIsLeft) {
   limit({"all day 100"});
-  Request made = request("m", 0);
-  made.extra.set("max_tokens", "many");
-  ASSERT_TRUE(run(std::move(made)));
+  ASSERT_TRUE(run(request("m", 0)));
   ASSERT_TRUE(upstream_.requests[0].sampling.max_tokens);
   EXPECT_LT(*upstream_.requests[0].sampling.max_tokens, 1000);
   EXPECT_GT(*upstream_.requests[0].sampling.max_tokens, 700);
-  EXPECT_EQ(upstream_.requests[0].extra.find("max_tokens"), nullptr);
-  // What a client of /v1 asks for in fields of its own counts.
-  made = request("m", 0);
-  made.extra.set("max_completion_tokens", 100);
-  made.extra.set("n", 50);
-  EXPECT_FALSE(run(std::move(made)));
-  EXPECT_EQ(upstream_.requests.size(), 1u);
+}
+
+TEST_F(BudgetTest, AnAssumedAnswerIsNoLongerThanTheModelsLongest) {
+  limit({"all day 10000000"});
+  const auto sent = [this](std::string model, std::string effort) {
+    Request made = request(std::move(model), 0);
+    made.sampling.reasoning_effort = std::move(effort);
+    EXPECT_TRUE(run(std::move(made)));
+    return upstream_.requests.back().sampling.max_tokens;
+  };
+  EXPECT_EQ(sent("m", ""), kAssumedAnswerTokens);
+  EXPECT_EQ(sent("short", ""), 4096);
+  EXPECT_EQ(sent("thinker", ""), kAssumedAnswerTokens);
+  EXPECT_EQ(sent("thinker", "none"), kAssumedAnswerTokens);
+  EXPECT_EQ(sent("thinker", "high"), kAssumedAnswerTokens + kAssumedThoughtTokens)
+      << "thoughts are reserved, too";
 }
 
 TEST_F(BudgetTest, FailuresCostWhatTheProviderMayCharge) {
@@ -166,9 +179,17 @@ TEST_F(BudgetTest, FailuresCostWhatTheProviderMayCharge) {
   upstream_.error = Error{.code = Code::kUpstream, .message = "cut"};
   upstream_.streamed = std::string(3000, 'x');
   EXPECT_FALSE(run(request("m", 2000)));
-  const Nano cut = standing().spent;
+  Nano cut = standing().spent;
   EXPECT_GT(cut, 100 * kCent);
   EXPECT_LT(cut, 120 * kCent);
+  // An error in mid stream has a status, and arguments of calls are no deltas: it is charged all the same.
+  upstream_.error = Error{.code = Code::kUpstream, .message = "overloaded"};
+  upstream_.error->with("status", "529").with("said_bytes", "3000");
+  upstream_.streamed.clear();
+  EXPECT_FALSE(run(request("m", 2000)));
+  EXPECT_EQ(standing().spent, 2 * cut);
+  upstream_.error = Error{.code = Code::kUpstream, .message = "cut"};
+  cut = standing().spent;
   // Interrupted while it was silent: the prompt alone.
   upstream_.streamed.clear();
   std::stop_source stop;
@@ -209,6 +230,19 @@ TEST_F(BudgetTest, WhatWasSpentIsKnownAfterARestartAndForOtherLimits) {
   EXPECT_EQ(all[0].left, 80 * kCent) << "it ended well: nothing is held back";
   EXPECT_EQ(all[1].spent, 20 * kCent);
   EXPECT_EQ(all[2].left, 0);
+}
+
+TEST_F(BudgetTest, ServersThatTellOfAbsurdCountsStopNobodyButTheirCallers) {
+  upstream_.usage = {.input_tokens = std::numeric_limits<std::int64_t>::max(),
+                     .output_tokens = std::numeric_limits<std::int64_t>::max()};
+  for (int n = 0; n < 12; ++n) ASSERT_TRUE(run(request()));
+  limit({"all day 100000000"});
+  EXPECT_EQ(standing().spent, 12 * store::kMaxBudgetAmount);
+  stop();
+  start();
+  upstream_.usage = {.input_tokens = 10, .output_tokens = 10};
+  EXPECT_TRUE(run(request("m", 10)));
+  EXPECT_TRUE(runtime::block_on(loop_, budget_->usage({.realm = "r", .user = "u", .agent = ""}, 1)));
 }
 
 TEST_F(BudgetTest, ACallThatWasOpenWhenTheEngineDiedCountsAsSpentUntilItExpires) {

@@ -247,10 +247,8 @@ Result<Grant> Ledger::reserve(const std::string& id, const Demand& demand, UnixM
     charges.push_back({std::move(counted), 0, i});
   }
   // How long the answer may become for what is left.
-  const std::int64_t answers = std::max<std::int64_t>(demand.answers, 1);
   const auto most = [&](std::int64_t tokens) {
-    return add(demand.prompt,
-               cost_of_tokens(tokens > kMaxNano / answers ? kMaxNano : tokens * answers, demand.output_rate));
+    return add(demand.prompt, cost_of_tokens(tokens, demand.output_rate));
   };
   for (const Charge& each : charges) {
     const BudgetRule& rule = settings_.rules[each.rule];
@@ -265,7 +263,7 @@ Result<Grant> Ledger::reserve(const std::string& id, const Demand& demand, UnixM
     const Nano used = add(add(counted.spent, counted.reserved), distrusted(rule, counted, now));
     const Nano left = rule.limit - used;
     if (most(grant.output_tokens) <= left) continue;
-    const std::int64_t fits = tokens_for(left - demand.prompt, demand.output_rate) / answers;
+    const std::int64_t fits = tokens_for(left - demand.prompt, demand.output_rate);
     const std::int64_t least = std::min(kMinAnswerTokens, grant.output_tokens);
     if (demand.length == Demand::Length::kFixed || fits < least)
       return fail(refusal(rule, counted,

@@ -25,7 +25,6 @@ struct Demand {
   Nano prompt = 0;      // at most
   Nano output_rate = 0;
   std::int64_t output_tokens = 0;  // at most
-  std::int64_t answers = 1;        // that are made of one prompt
   enum class Length {
     kFixed,
     kAny

@@ -151,8 +151,9 @@ TEST(Ledger, AnAnswerIsCutToWhatIsLeftWhenNobodySaidHowLong) {
   Ledger fixed(with({"all day 3"}));
   EXPECT_FALSE(fixed.reserve("a", demand, kNoon));
   demand.output_tokens = 1000;
-  demand.answers = 3;
   EXPECT_TRUE(fixed.reserve("a", demand, kNoon));
+  EXPECT_TRUE(fixed.reserve("c", demand, kNoon));
+  EXPECT_TRUE(fixed.reserve("d", demand, kNoon));
   EXPECT_FALSE(fixed.reserve("b", demand, kNoon));
 }
 

@@ -15,6 +15,7 @@ inline constexpr auto kReservationLife = 1h;
 inline constexpr std::int64_t kUnwrittenShare = 5;
 // The longest answer of a model when neither the request nor a limit says another, once money is limited.
 inline constexpr std::int64_t kAssumedAnswerTokens = 8192;
+inline constexpr std::int64_t kAssumedThoughtTokens = 16384;  // more, where it is told to think
 inline constexpr std::int64_t kMinAnswerTokens = 256;     // an answer is not cut below that to fit a limit
 inline constexpr size_t kMaxMeters = 100'000;             // accounts of one limit counted at once
 inline constexpr size_t kMaxKnownPrompts = 4096;          // whose tokens a provider has counted
