@@ -64,13 +64,27 @@ void CurlMulti::wait(curl_socket_t socket, Ready ready) {
 int CurlMulti::timer_changed(CURLM*, long timeout_ms, void* user) {
   auto* self = static_cast<CurlMulti*>(user);
   if (self->timer_) self->loop_.cancel(*std::exchange(self->timer_, {}));
+  self->due_ = timeout_ms == 0;
   if (timeout_ms < 0) return 0;
+  if (self->due_) {
+    // Every transfer begins so: without a timer of the kernel.
+    if (!std::exchange(self->posted_, true))
+      self->loop_.post([self = std::weak_ptr<CurlMulti*>(self->self_)] {
+        if (const std::shared_ptr<CurlMulti*> there = self.lock()) (*there)->act_if_due();
+      });
+    return 0;
+  }
   self->timer_ =
       self->loop_.call_at(self->loop_.clock().steady() + std::chrono::milliseconds(timeout_ms), [self] {
         self->timer_.reset();
         self->act(CURL_SOCKET_TIMEOUT, 0);
       });
   return 0;
+}
+
+void CurlMulti::act_if_due() {
+  posted_ = false;
+  if (std::exchange(due_, false)) act(CURL_SOCKET_TIMEOUT, 0);
 }
 
 void CurlMulti::act(curl_socket_t socket, int events) {

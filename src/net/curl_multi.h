@@ -39,6 +39,7 @@ class CurlMulti {
   void watch(curl_socket_t socket, int what);
   void wait(curl_socket_t socket, Ready ready);
   void act(curl_socket_t socket, int events);
+  void act_if_due();
   void report_finished();
 
   struct Watched {
@@ -53,6 +54,9 @@ class CurlMulti {
   std::unordered_map<curl_socket_t, Watched> sockets_;
   std::unordered_map<CURL*, Transfer*> transfers_;
   std::optional<runtime::TimerId> timer_;
+  bool due_ = false;     // its timer is due at once
+  bool posted_ = false;  // somebody looks whether it is
+  const std::shared_ptr<CurlMulti*> self_ = std::make_shared<CurlMulti*>(this);  // for who outlives this
 };
 
 }  // namespace chela::net
