@@ -18,7 +18,7 @@ fi
 shift
 names | grep -qxF "$name" || die "there is no benchmark '$name'" "choose one of: $(names | tr '\n' ' ')"
 if [ -f "bench/$name.py" ]; then
-  scripts/build.sh release chela chela-infer scripted-model bench__http_load bench__bus_load bench__bus_delivery bench__bus_http bench__nats_load >&2
+  scripts/build.sh release chela chela-infer scripted-model bench__http_load bench__http_rate bench__budget bench__bus_load bench__bus_delivery bench__bus_http bench__nats_load >&2
   scripts/venv.sh
   CHELA_BUILD=$CHELA_ROOT/build/release exec .venv/bin/python "bench/$name.py" "$@"
 fi

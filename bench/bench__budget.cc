@@ -1,5 +1,5 @@
 // What stands before calls of models: decisions of the budget (reserve and settle) per second of processor time, with the limits that people
-// have. Prints one JSON object. Usage: bench_llm [--seconds N]
+// have. A part of llm.py. Prints one JSON object. Usage: bench__budget [--seconds N]
 
 #include <fmt/format.h>
 
