@@ -92,7 +92,9 @@ void Epoll::cancel(Key key, Side side) {
 
 void Epoll::look(Patience patience) {
   drop_written();
-  const bool patient = patience == Patience::kEndless && refused_.empty();
+  refused_now_.insert(refused_now_.end(), refused_.begin(), refused_.end());
+  refused_.clear();
+  const bool patient = patience == Patience::kEndless && refused_now_.empty();
   const int count = ::epoll_wait(epoll_, ready_.data(), static_cast<int>(ready_.size()), patient ? -1 : 0);
   at_ = 0;
   count_ = count > 0 ? static_cast<size_t>(count) : 0;  // a signal is nothing that is ready
@@ -109,10 +111,11 @@ void Epoll::drop_written() {
   watch(key, *slot, slot->watched & ~EPOLLOUT);
 }
 
+// Once for each look: who waits again without having got anything would else keep the loop from all the others.
 Callback Epoll::refused() {
-  while (!refused_.empty()) {
-    const auto [key, side] = refused_.back();
-    refused_.pop_back();
+  while (!refused_now_.empty()) {
+    const auto [key, side] = refused_now_.back();
+    refused_now_.pop_back();
     Slot* slot = slot_of(key);
     if (slot == nullptr) continue;
     if (Callback callback = std::exchange(slot->callbacks[index(side)], {})) return callback;

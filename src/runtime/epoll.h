@@ -64,7 +64,8 @@ class Epoll {
   size_t at_ = 0;     // of those ready
   size_t count_ = 0;  // of those ready
   Key written_ = 0;   // whose write callback ran last: nearly nobody waits to write twice
-  std::vector<std::pair<Key, Side>> refused_;  // by epoll
+  std::vector<std::pair<Key, Side>> refused_;      // by epoll since the last look
+  std::vector<std::pair<Key, Side>> refused_now_;  // before it
 };
 
 }  // namespace chela::runtime

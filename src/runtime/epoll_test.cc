@@ -1,5 +1,6 @@
 #include "runtime/epoll.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -108,6 +109,25 @@ TEST_F(EpollTest, WhoWaitsAgainFromItsCallbackIsCalledAtTheNextLook) {
   EXPECT_EQ(run(), 1);
   EXPECT_EQ(run(), 1);
   EXPECT_EQ(run(), 0);
+}
+
+TEST_F(EpollTest, WhatTheKernelDoesNotWatchIsToldOnceForEachLook) {
+  const int file = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(file, 0);
+  const Epoll::Key key = epoll_.add(file);
+  int left = 9;
+  std::move_only_function<void()> again = [&] {
+    if (--left > 0) epoll_.wait(key, Side::kRead, [&] { again(); });
+  };
+  epoll_.wait(key, Side::kRead, [&] { again(); });
+  count(Side::kRead, reads_);
+  say();
+  EXPECT_EQ(run(), 2) << "who waits again and again keeps nobody else waiting";
+  EXPECT_EQ(reads_, 1);
+  EXPECT_EQ(run(), 1);
+  epoll_.remove(key);
+  EXPECT_EQ(run(), 0);
+  ::close(file);
 }
 
 TEST_F(EpollTest, WhatIsCancelledOrRemovedIsNotCalled) {
