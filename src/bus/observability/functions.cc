@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <map>
 #include <set>
@@ -34,6 +35,22 @@ log::Level level_of(int severity) {
   return severity >= 5 ? log::Level::kDebug : log::Level::kTrace;
 }
 
+// Every row is compared with all that is asked for, on the loop: more than a person asks for is refused.
+Result<> is_modest(const Value& query) {
+  const Value* wanted = query.find("attributes");
+  if (wanted != nullptr && wanted->as_array() != nullptr && wanted->as_array()->size() > kMaxWantedAttributes)
+    return fail(Code::kTooLarge, "a query names at most {} attributes, not {}", kMaxWantedAttributes,
+                wanted->as_array()->size());
+  for (const std::string_view key :
+       {"trace_id", "span_id", "severity_text", "service_name", "status", "name", "metric_name", "attribute",
+        "label_attribute", "sort_by", "sort_order"}) {
+    const Value* given = query.find(key);
+    if (given != nullptr && given->as_string() != nullptr && given->as_string()->size() > kMaxWantedBytes)
+      return fail(Code::kTooLarge, "{} has at most {} bytes", key, kMaxWantedBytes);
+  }
+  return {};
+}
+
 bool wants(const Value& query, std::string_view key, const Value& row, std::string_view field) {
   const std::string wanted = query.string_or(key);
   return wanted.empty() || strings::iequals(wanted, row.string_or(field));
@@ -61,7 +78,9 @@ std::optional<std::string> attribute_of(const Value& span, std::string_view key)
   if (own == nullptr || own->as_array() == nullptr) return std::nullopt;
   for (const Value& pair : *own->as_array()) {
     const auto* both = pair.as_array();
-    if (both == nullptr || both->size() != 2 || (*both)[0] != Value(key)) continue;
+    if (both == nullptr || both->size() != 2) continue;
+    const std::string* name = (*both)[0].as_string();
+    if (name == nullptr || *name != key) continue;
     return (*both)[1].as_string() != nullptr ? *(*both)[1].as_string() : json::write((*both)[1]);
   }
   return std::nullopt;
@@ -100,22 +119,26 @@ Page page_of(const Value& query, size_t usual) {
   return {.offset = part("offset", 0), .limit = std::min(part("limit", usual), kMaxListed)};
 }
 
-Value page(std::vector<Value> rows, Page wanted) {
+// Rows where they are kept: they are large and many, and few of them are shown.
+using Rows = std::vector<const Value*>;
+
+Value page(const Rows& rows, Page wanted) {
   Value out = Value::array();
   for (size_t i = wanted.offset; i < rows.size() && i - wanted.offset < wanted.limit; ++i)
-    out.push_back(std::move(rows[i]));
+    out.push_back(*rows[i]);
   return out;
 }
 
-// Rows by a key, equal ones as they were. Sorts places, not rows: those are large.
+// Rows by a key, equal ones as they were.
 template <class Key>
-std::vector<Value> sorted(std::vector<Value> rows, const Key& key) {
-  std::vector<std::pair<decltype(key(rows.front())), size_t>> places;
-  for (size_t i = 0; i < rows.size(); ++i) places.emplace_back(key(rows[i]), i);
+Rows sorted(const Rows& rows, const Key& key) {
+  std::vector<std::pair<decltype(key(*rows.front())), size_t>> places;
+  places.reserve(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) places.emplace_back(key(*rows[i]), i);
   std::ranges::sort(places);
-  std::vector<Value> out;
+  Rows out;
   out.reserve(rows.size());
-  for (const auto& [by, at] : places) out.push_back(std::move(rows[at]));
+  for (const auto& [by, at] : places) out.push_back(rows[at]);
   return out;
 }
 
@@ -236,54 +259,58 @@ Result<Value> Observability::add_log(const LocalCall& call, int severity) {
     return fail(fits.error());
   // Where the caller says nothing of its own, the call's trace is the log's.
   const bool traced = call.traceparent.size() >= 55;
-  keep_log(viewer_in(call).tenant,
-           Value::object(
-               {{"timestamp_unix_nano", at},
-                {"observed_timestamp_unix_nano", at},
-                {"severity_number", severity},
-                {"severity_text", severity_name(severity)},
-                {"body", text},
-                {"attributes", std::move(attributes)},
-                {"trace_id", call.data.string_or("trace_id", traced ? call.traceparent.substr(3, 32) : "")},
-                {"span_id", call.data.string_or("span_id", traced ? call.traceparent.substr(36, 16) : "")},
-                {"resource", Value::object()},
-                {"service_name", service}}));
+  const bool kept = keep_log(
+      viewer_in(call).tenant,
+      Value::object(
+          {{"timestamp_unix_nano", at},
+           {"observed_timestamp_unix_nano", at},
+           {"severity_number", severity},
+           {"severity_text", severity_name(severity)},
+           {"body", text},
+           {"attributes", std::move(attributes)},
+           {"trace_id", call.data.string_or("trace_id", traced ? call.traceparent.substr(3, 32) : "")},
+           {"span_id", call.data.string_or("span_id", traced ? call.traceparent.substr(36, 16) : "")},
+           {"resource", Value::object()},
+           {"service_name", service}}));
+  if (!kept)
+    return fail(Code::kTooLarge, "a log with its ids and its service has at most {} bytes", kMaxItemBytes);
   return Value();
 }
 
-Value Observability::list_logs(const Viewer& viewer, const Value& query) {
-  std::vector<Value> rows;
+Result<Value> Observability::list_logs(const Viewer& viewer, const Value& query) {
+  if (Result<> modest = is_modest(query); !modest) return fail(modest.error());
+  Rows rows;
   logs_.each(viewer, now(), [&](const Value& row) {
     if (wants(query, "trace_id", row, "trace_id") && wants(query, "span_id", row, "span_id") &&
         wants(query, "severity_text", row, "severity_text") &&
         row.int_or("severity_number", 0) >= query.int_or("severity_min", 0) &&
         in_time(query, row.int_or("timestamp_unix_nano", 0)))
-      rows.push_back(row);
+      rows.push_back(&row);
   });
-  rows = sorted(std::move(rows), [](const Value& row) { return row.int_or("timestamp_unix_nano", 0); });
-  const size_t total = rows.size();
-  return Value::object({{"logs", page(std::move(rows), page_of(query, kMaxListed))},
-                        {"total", total},
+  rows = sorted(rows, [](const Value& row) { return row.int_or("timestamp_unix_nano", 0); });
+  return Value::object({{"logs", page(rows, page_of(query, kMaxListed))},
+                        {"total", rows.size()},
                         {"query", query},
                         {"timestamp", now()}});
 }
 
-Value Observability::list_spans(const Viewer& viewer, const Value& query) {
-  std::vector<Value> rows;
-  each_span(viewer, [&](const Value& row) {
-    if (matches(row, query)) rows.push_back(row);
+Result<Value> Observability::list_spans(const Viewer& viewer, const Value& query) {
+  if (Result<> modest = is_modest(query); !modest) return fail(modest.error());
+  std::deque<Value> open;
+  Rows rows;
+  each_span(viewer, open, [&](const Value& row) {
+    if (matches(row, query)) rows.push_back(&row);
   });
   const std::string by = query.string_or("sort_by", "start_time");
   const auto key = [&by](const Value& row) {
     return by == "duration" ? duration_ms(row) : static_cast<double>(row.int_or("start_time_unix_nano", 0));
   };
-  rows = by == "name" ? sorted(std::move(rows), [](const Value& row) { return row.string_or("name"); })
-                      : sorted(std::move(rows), key);
+  rows =
+      by == "name" ? sorted(rows, [](const Value& row) { return row.string_or("name"); }) : sorted(rows, key);
   if (query.string_or("sort_order") == "desc") std::ranges::reverse(rows);
   const Page wanted = page_of(query, 100);
-  const size_t total = rows.size();
-  return Value::object({{"spans", page(std::move(rows), wanted)},
-                        {"total", total},
+  return Value::object({{"spans", page(rows, wanted)},
+                        {"total", rows.size()},
                         {"offset", wanted.offset},
                         {"limit", wanted.limit}});
 }
@@ -292,6 +319,7 @@ Value Observability::list_spans(const Viewer& viewer, const Value& query) {
 Result<Value> Observability::group_spans(const Viewer& viewer, const Value& query) {
   const std::string attribute = query.string_or("attribute");
   if (attribute.empty()) return fail(Code::kInvalidArgument, "attribute is missing");
+  if (Result<> modest = is_modest(query); !modest) return fail(modest.error());
   const std::string label = query.string_or("label_attribute");
   const std::int64_t since = query.int_or("since_ms", 0);
   struct Group {
@@ -304,7 +332,8 @@ Result<Value> Observability::group_spans(const Viewer& viewer, const Value& quer
     std::int64_t errors = 0;
   };
   std::map<std::string, Group> groups;
-  each_span(viewer, [&](const Value& row) {
+  std::deque<Value> open;
+  each_span(viewer, open, [&](const Value& row) {
     const std::optional<std::string> value = attribute_of(row, attribute);
     const std::int64_t begin = row.int_or("start_time_unix_nano", 0) / kNanosPerMs;
     const std::int64_t end = std::max(begin, row.int_or("end_time_unix_nano", 0) / kNanosPerMs);
@@ -321,7 +350,7 @@ Result<Value> Observability::group_spans(const Viewer& viewer, const Value& quer
       group.labelled = begin;
     }
   });
-  std::vector<Value> rows;
+  std::vector<Value> made;
   for (const auto& [value, group] : groups) {
     Value traces = Value::array();
     for (const std::string& each : group.traces) traces.push_back(each);
@@ -332,20 +361,24 @@ Result<Value> Observability::group_spans(const Viewer& viewer, const Value& quer
     row.set("last_seen_ms", group.last);
     row.set("duration_ms", group.last - group.first);
     row.set("error_count", group.errors);
-    rows.push_back(std::move(row));
+    made.push_back(std::move(row));
   }
-  rows = sorted(std::move(rows), [](const Value& row) { return -row.int_or("first_seen_ms", 0); });
+  Rows rows;
+  for (const Value& row : made) rows.push_back(&row);
+  rows = sorted(rows, [](const Value& row) { return -row.int_or("first_seen_ms", 0); });
   const size_t limit = page_of(query, 100).limit;
-  return Value::object({{"groups", page(std::move(rows), {.offset = 0, .limit = limit})}});
+  return Value::object({{"groups", page(rows, {.offset = 0, .limit = limit})}});
 }
 
 // A span whose parent is not here is a root; so is one of a cycle, which only a wrong SDK makes.
 Result<Value> Observability::span_tree(const Viewer& viewer, const Value& query) {
   const std::string trace = query.string_or("trace_id");
   if (trace.empty()) return fail(Code::kInvalidArgument, "trace_id is missing");
+  if (Result<> modest = is_modest(query); !modest) return fail(modest.error());
   std::map<std::string, Value> spans;
   std::map<std::string, std::vector<std::string>> children;
-  each_span(viewer, [&](const Value& row) {
+  std::deque<Value> open;
+  each_span(viewer, open, [&](const Value& row) {
     if (row.string_or("trace_id") == trace && spans.size() < kMaxListed)
       spans.emplace(row.string_or("span_id"), row);
   });
@@ -374,14 +407,14 @@ Result<Value> Observability::span_tree(const Viewer& viewer, const Value& query)
 }
 
 // What was measured in each interval of so many seconds, by name.
-Result<Value> aggregated(const std::vector<Value>& rows, std::int64_t seconds) {
+Result<Value> aggregated(const Rows& rows, std::int64_t seconds) {
   std::map<std::pair<std::string, UnixMs>, Rollup> all;
-  for (const Value& row : rows) {
-    const Value* value = row.find("value");
+  for (const Value* row : rows) {
+    const Value* value = row->find("value");
     if (value == nullptr || !value->as_double()) continue;
-    const UnixMs at = row.int_or("timestamp_unix_nano", 0) / kNanosPerMs;
+    const UnixMs at = row->int_or("timestamp_unix_nano", 0) / kNanosPerMs;
     const UnixMs start = at - at % (seconds * 1000);
-    Rollup& rollup = all[{row.string_or("name"), start}];
+    Rollup& rollup = all[{row->string_or("name"), start}];
     rollup.start = start;
     rollup.add(*value->as_double());
     if (all.size() > kMaxAggregates)
@@ -411,10 +444,11 @@ Result<Value> Observability::list_rollups(const Viewer& viewer, const Value& que
 }
 
 Result<Value> Observability::list_metrics(const Viewer& viewer, const Value& query) {
-  std::vector<Value> rows;
+  if (Result<> modest = is_modest(query); !modest) return fail(modest.error());
+  Rows rows;
   points_.each(viewer, now(), [&](const Value& row) {
     if (wants(query, "metric_name", row, "name") && in_time(query, row.int_or("timestamp_unix_nano", 0)))
-      rows.push_back(row);
+      rows.push_back(&row);
   });
   Value out =
       Value::object({{"engine_metrics", Counts::row(counts_.seen_by(viewer), active_workers(viewer))}});
@@ -426,8 +460,8 @@ Result<Value> Observability::list_metrics(const Viewer& viewer, const Value& que
     if (!all) return fail(all.error());
     out.set("aggregated_metrics", std::move(*all));
   }
-  if (rows.size() > kMaxListed) rows.erase(rows.begin(), rows.end() - kMaxListed);  // the newest
-  out.set("sdk_metrics", page(std::move(rows), {.offset = 0, .limit = kMaxListed}));
+  const size_t older = rows.size() > kMaxListed ? rows.size() - kMaxListed : 0;
+  out.set("sdk_metrics", page(rows, {.offset = older, .limit = kMaxListed}));
   out.set("timestamp", now());
   out.set("query", query);
   return out;
@@ -456,12 +490,10 @@ Result<> Observability::add_functions() {
       {"engine::log::warn", "writes a log", write_log<13>},
       {"engine::log::error", "writes a log", write_log<17>},
       {"engine::logs::list", "logs, oldest first",
-       [](Observability& m, const LocalCall& c) { return Result<Value>(m.list_logs(viewer_in(c), c.data)); }},
+       [](Observability& m, const LocalCall& c) { return m.list_logs(viewer_in(c), c.data); }},
       {"engine::logs::clear", "forgets the logs", clear_logs},
       {"engine::traces::list", "spans of calls and of SDKs",
-       [](Observability& m, const LocalCall& c) {
-         return Result<Value>(m.list_spans(viewer_in(c), c.data));
-       }},
+       [](Observability& m, const LocalCall& c) { return m.list_spans(viewer_in(c), c.data); }},
       {"engine::traces::tree", "the spans of one trace as a tree",
        [](Observability& m, const LocalCall& c) { return m.span_tree(viewer_in(c), c.data); }},
       {"engine::traces::group_by", "traces by the value of an attribute of their spans",

@@ -24,11 +24,14 @@ bool is_hex(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
+// The last bit of a hex digit's value.
+bool is_odd(char digit) { return (digit <= '9' ? digit - '0' : digit - 'a' + 10) % 2 == 1; }
+
 // "00-<32 hex>-<16 hex>-<2 hex>", W3C's; nothing when it is no such text.
 std::optional<Parent> parent_in(std::string_view text) {
   if (text.size() < 55 || text[2] != '-' || text[35] != '-' || text[52] != '-') return std::nullopt;
-  const Parent parent{text.substr(3, 32), text.substr(36, 16), (text[54] - '0') % 2 == 1};
-  if (!is_hex(parent.trace_id) || !is_hex(parent.span_id)) return std::nullopt;
+  const Parent parent{text.substr(3, 32), text.substr(36, 16), is_odd(text[54])};
+  if (!is_hex(parent.trace_id) || !is_hex(parent.span_id) || !is_hex(text.substr(53, 2))) return std::nullopt;
   return parent;
 }
 
@@ -130,13 +133,16 @@ void Observability::keep_span(const std::string& tenant, json::Value span) {
   spans_.add(tenant, std::move(span), now());
 }
 
-void Observability::keep_log(const std::string& tenant, json::Value log) {
-  if (!log_sampler_.begins({}, {}, loop_.clock().steady())) return;
-  if (!listeners_.empty() && !stopped_) {
+bool Observability::keep_log(const std::string& tenant, json::Value log) {
+  if (!log_sampler_.begins({}, {}, loop_.clock().steady())) return true;
+  const bool told = !listeners_.empty() && !stopped_;
+  json::Value copy = told ? log : json::Value();
+  if (!logs_.add(tenant, std::move(log), now())) return false;
+  if (told) {
     if (untold_.size() >= kMaxLogsToTell) {
       ++untellable_;
     } else {
-      untold_.emplace_back(tenant, log);
+      untold_.emplace_back(tenant, std::move(copy));
     }
     if (!tell_timer_) {
       tell_timer_ = loop_.call_at(loop_.clock().steady() + kTellDelay, [this] {
@@ -145,7 +151,7 @@ void Observability::keep_log(const std::string& tenant, json::Value log) {
       });
     }
   }
-  logs_.add(tenant, std::move(log), now());
+  return true;
 }
 
 void Observability::tell_logs() {
@@ -179,7 +185,7 @@ Observer::Watch Observability::began(const Call& call) {
     open.parent_span_id = parent ? std::string(parent->span_id) : "";
     open.span_id = fmt::format("{:016x}", ids_.random() | 1);
     watch.traceparent = fmt::format("00-{}-{}-01", open.trace_id, open.span_id);
-    if (!parent) trace_triggers_.began(open.trace_id, open.function_id);
+    if (!parent) trace_triggers_.began(open.tenant, open.trace_id, open.function_id);
   }
   open_.emplace(watch.id, std::move(open));
   return watch;
@@ -232,12 +238,13 @@ json::Value Observability::span_of(const Open& open, std::optional<std::chrono::
   return span;
 }
 
-void Observability::each_span(const Viewer& viewer, const std::function<void(const json::Value&)>& visit) {
+void Observability::each_span(const Viewer& viewer, std::deque<json::Value>& made,
+                              const std::function<void(const json::Value&)>& visit) {
   spans_.each(viewer, now(), visit);
   if (!options_.live_spans) return;
   for (const auto& [id, open] : open_) {
     if (!open.trace_id.empty() && (viewer.sees_all || open.tenant == viewer.tenant))
-      visit(span_of(open, std::nullopt, {}, {}));
+      visit(made.emplace_back(span_of(open, std::nullopt, {}, {})));
   }
 }
 

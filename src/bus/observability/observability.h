@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -53,8 +54,8 @@ class Observability final : public Module, public TriggerProvider, public Observ
 
   // functions.cc: what the functions of this name answer.
   Result<json::Value> add_log(const LocalCall& call, int severity);
-  json::Value list_logs(const Viewer& viewer, const json::Value& query);
-  json::Value list_spans(const Viewer& viewer, const json::Value& query);
+  Result<json::Value> list_logs(const Viewer& viewer, const json::Value& query);
+  Result<json::Value> list_spans(const Viewer& viewer, const json::Value& query);
   Result<json::Value> group_spans(const Viewer& viewer, const json::Value& query);
   Result<json::Value> span_tree(const Viewer& viewer, const json::Value& query);
   Result<json::Value> list_metrics(const Viewer& viewer, const json::Value& query);
@@ -78,12 +79,14 @@ class Observability final : public Module, public TriggerProvider, public Observ
   };
 
   UnixMs now() const { return loop_.clock().now(); }
-  void keep_log(const std::string& tenant, json::Value log);
+  bool keep_log(const std::string& tenant, json::Value log);
   void keep_span(const std::string& tenant, json::Value span);
   json::Value span_of(const Open& open, std::optional<std::chrono::nanoseconds> took, std::string_view code,
                       std::string_view message) const;
   // Those that are kept, and the calls under way.
-  void each_span(const Viewer& viewer, const std::function<void(const json::Value&)>& visit);
+  // Spans of calls under way are made for it and stay in `open`.
+  void each_span(const Viewer& viewer, std::deque<json::Value>& open,
+                 const std::function<void(const json::Value&)>& visit);
   bool samples(const Call& call, const std::optional<bool>& parent_samples);
   void tell_logs();
   double value_of(std::string_view metric);

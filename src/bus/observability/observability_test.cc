@@ -211,6 +211,34 @@ TEST_F(ObservabilityTest, ACallIsASpanThatItsWorkersSpansBelongTo) {
   EXPECT_EQ(ask(caller, "engine::traces::list").int_or("total", 9), 0);
 }
 
+TEST_F(ObservabilityTest, AQueryAsksForSoMuch) {
+  start();
+  Peer& ann = join();
+  ann.provide("f");
+  ann.call("f");
+  (void)ann.serve();
+  Value many = Value::array();
+  const auto pair = [] { return Value::array({"n", 1}); };
+  for (size_t i = 0; i < kMaxWantedAttributes; ++i) many.push_back(pair());
+  EXPECT_EQ(ask(ann, "engine::traces::list", Value::object({{"attributes", many}})).int_or("total", 9), 0);
+  many.push_back(pair());
+  const auto refused = [&ann](std::string_view id, Value query) {
+    ann.call(id, std::move(query));
+    const Value answer = ann.answer();
+    const Value* error = answer.find("error");
+    return error == nullptr ? std::string() : error->string_or("code");
+  };
+  EXPECT_EQ(refused("engine::traces::list", Value::object({{"attributes", many}})), "too_large");
+  const std::string fits(kMaxWantedBytes, 'x');
+  EXPECT_EQ(ask(ann, "engine::traces::list", Value::object({{"name", fits}})).int_or("total", 9), 0);
+  const std::string long_text = fits + "x";
+  EXPECT_EQ(refused("engine::traces::list", Value::object({{"name", long_text}})), "too_large");
+  EXPECT_EQ(refused("engine::traces::tree", Value::object({{"trace_id", long_text}})), "too_large");
+  EXPECT_EQ(refused("engine::traces::group_by", Value::object({{"attribute", long_text}})), "too_large");
+  EXPECT_EQ(refused("engine::logs::list", Value::object({{"span_id", long_text}})), "too_large");
+  EXPECT_EQ(refused("engine::metrics::list", Value::object({{"metric_name", long_text}})), "too_large");
+}
+
 TEST_F(ObservabilityTest, ACallerThatDoesNotSampleIsCountedOnly) {
   start();
   Peer& worker = join();
@@ -221,6 +249,37 @@ TEST_F(ObservabilityTest, ACallerThatDoesNotSampleIsCountedOnly) {
   EXPECT_EQ(ask(worker, "engine::traces::list").int_or("total", 9), 0);
   const Value metrics = ask(worker, "engine::metrics::list");
   EXPECT_EQ(metrics.find("engine_metrics")->find("invocations")->int_or("success", 0), 1);
+}
+
+TEST_F(ObservabilityTest, TheFlagsOfACallerAreHex) {
+  start();
+  Peer& worker = join();
+  worker.provide("f");
+  const auto kept = [&](std::string_view flags) {
+    worker.say(
+        fmt::format(R"({{"type": "invokefunction", "invocation_id": "c", "function_id": "f", "data": {{}},
+      "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-{}"}})",
+                    flags));
+    (void)worker.serve();
+    const std::int64_t total =
+        ask(worker, "engine::traces::list", Value::object({{"trace_id", "0af7651916cd43dd8448eb211c80319c"}}))
+            .int_or("total", 9);
+    (void)ask(worker, "engine::traces::clear");
+    return total;
+  };
+  EXPECT_EQ(kept("0a"), 0);
+  EXPECT_EQ(kept("0b"), 1);
+  EXPECT_EQ(kept("01"), 1);
+  EXPECT_EQ(kept("0z"), 0) << "no trace context: the trace is one of its own";
+}
+
+TEST_F(ObservabilityTest, ALogThatIsNotKeptIsNotSaidToBe) {
+  start();
+  Peer& ann = join();
+  ann.call("engine::log::info",
+           Value::object({{"message", "m"}, {"service_name", std::string(kMaxItemBytes, 's')}}));
+  EXPECT_NE(ann.answer().find("error"), nullptr);
+  EXPECT_EQ(count(ask(ann, "engine::logs::list"), "logs"), 0u);
 }
 
 TEST_F(ObservabilityTest, AShareOfTracesIsKept) {

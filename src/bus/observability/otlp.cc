@@ -51,8 +51,10 @@ Value attributes_object(const Value& of) {
 
 Value attributes_pairs(const Value& of) {
   Value out = Value::array();
-  for (const Value& each : array_of(of, "attributes"))
+  for (const Value& each : array_of(of, "attributes")) {
+    if (out.as_array()->size() >= kMaxAttributes) break;
     out.push_back(Value::array({Value(each.string_or("key")), plain(each.find("value"))}));
+  }
   return out;
 }
 

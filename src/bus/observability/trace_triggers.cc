@@ -50,9 +50,9 @@ void TraceTriggers::release(const BoundTrigger& trigger) {
   untold_.erase(trigger.key);
 }
 
-void TraceTriggers::began(std::string_view trace_id, std::string_view function_id) {
+void TraceTriggers::began(std::string_view tenant, std::string_view trace_id, std::string_view function_id) {
   const bool own = std::ranges::any_of(listeners_, [&](const BoundTriggerPtr& each) {
-    return each->function_id == function_id || condition_of(*each) == function_id;
+    return each->tenant == tenant && (each->function_id == function_id || condition_of(*each) == function_id);
   });
   if (!own) return;
   quiet_.emplace_back(trace_id);

@@ -27,8 +27,8 @@ class TraceTriggers final : public TriggerProvider {
   Result<> bind(BoundTriggerPtr trigger) override;
   void release(const BoundTrigger& trigger) override;
 
-  // A trace begins here with a call of the function.
-  void began(std::string_view trace_id, std::string_view function_id);
+  // A trace begins here with a call of the tenant's function: quiet when a trigger of the same tenant made it.
+  void began(std::string_view tenant, std::string_view trace_id, std::string_view function_id);
   // A span was kept.
   void ended(const std::string& tenant, const json::Value& span);
 
