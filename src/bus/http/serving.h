@@ -80,10 +80,10 @@ class Serving {
   const std::shared_ptr<net::Exchange> exchange_;
   const Routes::Match match_;
   Permit permit_;
-  const bool streamed_;      // its body
-  std::stop_source cancel_;  // of what works on the request
-  OnStop on_gone_;
+  const bool streamed_;                               // its body
+  std::stop_source cancel_;                           // of what works on the request
   std::stop_source decided_;                          // the response comes from no channel any more
+  OnStop on_gone_;                                    // uses both: goes before them
   std::optional<runtime::Completion<bool>> waiting_;  // for the response's channel to be asked for
   std::optional<channels::Offer> offer_;
   std::shared_ptr<Inflow> inflow_;  // of a streamed body that is read
