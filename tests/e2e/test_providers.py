@@ -155,6 +155,23 @@ def test_the_command_line_shows_tries_and_chooses_models(two, model, second):
     assert json.loads(out)["ok"] is False and json.loads(out)["error"]["message"]
 
 
+def test_the_choice_of_one_agent_counts_at_once_and_for_no_other(own_engine, model, second):
+    (own_engine.home / "providers.toml").write_text(PROVIDERS.format(port=second.port))
+    (own_engine.home / "models.toml").write_text(MODELS)
+    folder = own_engine.home / "agents" / "sage"
+    folder.mkdir(parents=True)
+    (folder / "agent.toml").write_text('[agent]\nname = "sage"\n')
+    own_engine.env["SECOND_API_KEY"] = SECOND_KEY
+    own_engine.start()
+    chat = Chat(own_engine)
+    chat.say("before", agent="sage")
+    assert own_engine.api.put("/api/models/active", json={"model": "wise", "agent": "sage"}).status_code == 200
+    Chat(own_engine, new=False).say("now", agent="sage")
+    assert second.bodies()[-1]["model"] == "second-clever-2026"
+    Chat(own_engine).say("others")
+    assert model.bodies()[-1]["model"] == "scripted"
+
+
 def test_a_choice_that_a_higher_layer_hides_says_so(two):
     give_key(two)
     code, _, err = two.cli("models", "use", "second/clever")
