@@ -70,8 +70,16 @@ void Budget::configure(config::BudgetSettings settings) {
 
 Task<> Budget::stop() {
   co_await tasks_.join();
+  // Of calls that ended while what was spent could not be read.
+  for (Held& each : std::exchange(held_, {}))
+    writes_.spawn(note(parts_.store.settle(std::move(each.settlement))));
   co_await writes_.join();
   if (!std::exchange(begun_, false)) co_return;
+  if (std::exchange(incomplete_, false)) {
+    log::warn("budget",
+              "not every call was recorded; the next engine holds a part of the limits back for a while");
+    co_return;
+  }
   if (const Result<> ended = co_await parts_.store.end(); !ended)
     log::error("budget", "the end of counting was not recorded", {{"error", ended.error().message}});
 }
@@ -139,6 +147,8 @@ Task<> Budget::record(std::string id, Task<Result<>> write,
   if (written) {
     ledger_.written(id);
   } else {
+    ledger_.lost(id);
+    incomplete_ = true;
     log::error("budget", "a reservation was not recorded", {{"error", written.error().message}});
   }
   if (done) done->resolve(std::move(written));

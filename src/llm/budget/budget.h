@@ -100,7 +100,8 @@ class Budget {
   runtime::Mutex loading_;
   bool begun_ = false;
   bool loaded_ = false;
-  std::vector<Held> held_;  // settlements that came while what was spent is read
+  bool incomplete_ = false;  // a call is in no row: what the store knows is too little
+  std::vector<Held> held_;   // settlements that came while what was spent is read
   std::set<std::string, std::less<>> unpriced_;
   obs::Counter& refused_;
   obs::Counter& spent_;

@@ -43,6 +43,40 @@ class Upstream final : public Provider {
   runtime::EventLoop& loop_;
 };
 
+// Fails where it is told to.
+class BrokenStore final : public store::BudgetStore {
+ public:
+  explicit BrokenStore(store::BudgetStore& inner) : inner_(inner) {}
+  Task<Result<bool>> begin() override { return inner_.begin(); }
+  Task<Result<>> end() override { return inner_.end(); }
+  Task<Result<>> reserve(store::BudgetCall call) override {
+    return reserves ? inner_.reserve(std::move(call)) : full();
+  }
+  Task<Result<>> settle(store::BudgetSettlement settlement) override {
+    return inner_.settle(std::move(settlement));
+  }
+  void commit_soon() override { inner_.commit_soon(); }
+  Task<Result<std::vector<store::BudgetCall>>> open_calls() override { return inner_.open_calls(); }
+  Task<Result<std::vector<store::BudgetSum>>> sums(UnixMs from) override {
+    return reads ? inner_.sums(from) : unreadable();
+  }
+  Task<Result<std::vector<store::BudgetSum>>> begun(UnixMs from) override { return inner_.begun(from); }
+  Task<Result<>> forget(UnixMs before) override { return inner_.forget(before); }
+  Task<Result<std::vector<store::BudgetUsage>>> usage(Scope scope, UnixMs from) override {
+    return inner_.usage(std::move(scope), from);
+  }
+
+  bool reserves = true;
+  bool reads = true;
+
+ private:
+  static Task<Result<>> full() { co_return fail(Code::kUnavailable, "the disk is full"); }
+  static Task<Result<std::vector<store::BudgetSum>>> unreadable() {
+    co_return fail(Code::kUnavailable, "the disk is broken");
+  }
+  store::BudgetStore& inner_;
+};
+
 class BudgetTest : public ::testing::Test {
  protected:
   void SetUp() override { start(); }
@@ -63,12 +97,10 @@ class BudgetTest : public ::testing::Test {
   }
 
   void start() {
-    budget_ = std::make_unique<Budget>(Budget::Parts{.loop = loop_,
-                                                     .ids = ids_,
-                                                     .store = database_->budget(),
-                                                     .metrics = metrics_,
-                                                     .model = &BudgetTest::info},
-                                       settings_);
+    budget_ = std::make_unique<Budget>(
+        Budget::Parts{
+            .loop = loop_, .ids = ids_, .store = broken_, .metrics = metrics_, .model = &BudgetTest::info},
+        settings_);
     provider_ = std::make_unique<BudgetProvider>(upstream_, *budget_);
   }
   void stop() {
@@ -104,6 +136,7 @@ class BudgetTest : public ::testing::Test {
   testing::CountingIds ids_;
   obs::Metrics metrics_;
   std::unique_ptr<store::sqlite::Database> database_ = *store::sqlite::Database::open_in_memory(loop_);
+  BrokenStore broken_{database_->budget()};
   config::BudgetSettings settings_{.warn_percent = 80, .timezone = "UTC"};
   Upstream upstream_{loop_};
   std::unique_ptr<Budget> budget_;
@@ -274,6 +307,32 @@ TEST_F(BudgetTest, LimitsThatChangeWhileCallsRunLoseNothing) {
   runtime::block_on(loop_, runtime::gather(loop_, std::move(calls)));
   EXPECT_EQ(standing().spent, 60 * kCent);
   EXPECT_EQ(standing().reserved, 0);
+}
+
+TEST_F(BudgetTest, WhatCallsHaveCostIsRecordedThoughNothingCouldBeReadAnyMore) {
+  // The call ends while what was spent is read again, which fails.
+  loop_.call_at(loop_.clock().steady() + milliseconds(50), [this] {
+    broken_.reads = false;
+    limit({"all day 100"});
+  });
+  ASSERT_TRUE(run(request()));
+  stop();
+  broken_.reads = true;
+  EXPECT_TRUE(runtime::block_on(loop_, database_->budget().open_calls())->empty());
+  start();
+  EXPECT_EQ(standing().spent, 20 * kCent);
+  EXPECT_EQ(standing().left, 80 * kCent) << "it ended well";
+}
+
+TEST_F(BudgetTest, AnEngineThatCouldNotRecordACallHasNotEndedWell) {
+  limit({"all day 1000"});
+  ASSERT_TRUE(run(request("m", 10)));
+  broken_.reserves = false;
+  ASSERT_TRUE(run(request("m", 10))) << "small for its limit: nobody waits for the disk";
+  stop();
+  broken_.reserves = true;
+  start();
+  EXPECT_EQ(standing().reserved, 200 * kCent) << "a fifth may be missing";
 }
 
 TEST_F(BudgetTest, OldCallsAreForgotten) {

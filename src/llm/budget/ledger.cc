@@ -80,7 +80,7 @@ void Ledger::roll(size_t rule, Meter& meter, UnixMs now) {
   if (!counts_money(of)) {
     while (!meter.calls.empty() && meter.calls.front() <= now - kHourMs) meter.calls.pop_front();
     meter.spent = static_cast<std::int64_t>(meter.calls.size());
-    if (meter.spent * 100 < of.limit * settings_.warn_percent) meter.warned = false;
+    if (meter.spent < warns_from(of)) meter.warned = false;
     return;
   }
   if (meter.span.holds(now)) return;
@@ -140,9 +140,16 @@ void Ledger::count_begin(const store::BudgetAccounts& accounts, UnixMs at, UnixM
     if (!account(rule, accounts) || counts_money(rule) || at <= now - kHourMs) continue;
     const MeterPtr counted = meter(i, accounts, now);
     if (!counted) continue;
-    counted->calls.push_back(at);
-    counted->spent = static_cast<std::int64_t>(counted->calls.size());
+    begin_call(rule, *counted, at);
   }
+}
+
+// A soft limit stops nobody: of calls past it the last are kept, which say as well that it is reached, and when it will not be.
+void Ledger::begin_call(const BudgetRule& rule, Meter& meter, UnixMs at) {
+  meter.calls.push_back(at);
+  if (!is_hard(rule) && std::ssize(meter.calls) > std::max<std::int64_t>(rule.limit, 1))
+    meter.calls.pop_front();
+  meter.spent = static_cast<std::int64_t>(meter.calls.size());
 }
 
 // Money of a reservation that is there already, on the limits of now.
@@ -216,17 +223,19 @@ Error Ledger::refusal(const BudgetRule& rule, const Meter& meter, Nano needed, U
   return error;
 }
 
+// What has to be spent for a warning.
+std::int64_t Ledger::warns_from(const BudgetRule& rule) const {
+  const int share = is_hard(rule) ? settings_.warn_percent : 100;
+  // limit / 100 first: nano-dollars times 100 would be too large for some.
+  return rule.limit / 100 * share + (rule.limit % 100 * share + 99) / 100;
+}
+
 // Once a span, when the limit is near (a soft one: reached).
 std::optional<Warning> Ledger::warning(size_t index, const std::string& name, Meter& meter) {
   const BudgetRule& rule = settings_.rules[index];
-  const int share = is_hard(rule) ? settings_.warn_percent : 100;
-  if (meter.warned || rule.limit == 0) return std::nullopt;
-  // limit / 100 first: nano-dollars times 100 would be too large for some.
-  const std::int64_t from = rule.limit / 100 * share + (rule.limit % 100 * share + 99) / 100;
-  if (meter.spent < from) return std::nullopt;
+  if (meter.warned || rule.limit == 0 || meter.spent < warns_from(rule)) return std::nullopt;
   meter.warned = true;
-  const std::int64_t percent =
-      static_cast<std::int64_t>(static_cast<double>(meter.spent) * 100.0 / static_cast<double>(rule.limit));
+  const std::int64_t percent = percent_of(meter.spent, rule.limit);
   return Warning{.message = fmt::format("{} % of {} are spent: {} of {}{}", percent, limit_text(rule, name),
                                         amount_text(rule, meter.spent), amount_text(rule, rule.limit),
                                         is_hard(rule) ? "" : "; it only warns"),
@@ -286,8 +295,7 @@ Result<Grant> Ledger::reserve(const std::string& id, const Demand& demand, UnixM
       reservation.charges.push_back(std::move(each));
       continue;
     }
-    counted.calls.push_back(now);
-    counted.spent = static_cast<std::int64_t>(counted.calls.size());
+    begin_call(rule, counted, now);
     if (auto warned = warning(each.rule, *account(rule, demand.accounts), counted))
       grant.warnings.push_back(std::move(*warned));
   }
@@ -310,6 +318,11 @@ void Ledger::written(const std::string& id) {
   }
 }
 
+void Ledger::lost(const std::string& id) {
+  settled_.erase(id);
+  if (const auto found = reservations_.find(id); found != reservations_.end()) found->second.lost = true;
+}
+
 std::vector<Warning> Ledger::settle(const std::string& id, Nano cost, UnixMs now) {
   std::vector<Warning> warnings;
   const auto found = reservations_.find(id);
@@ -326,7 +339,8 @@ std::vector<Warning> Ledger::settle(const std::string& id, Nano cost, UnixMs now
     if (auto warned = warning(each.rule, *name, counted)) warnings.push_back(std::move(*warned));
   }
   // A crash could still hide all of it.
-  if (!reservation.written && !reservation.charges.empty()) settled_.emplace(id, std::move(reservation));
+  if (!reservation.written && !reservation.lost && !reservation.charges.empty())
+    settled_.emplace(id, std::move(reservation));
   return warnings;
 }
 

@@ -84,6 +84,8 @@ class Ledger {
   Result<Grant> reserve(const std::string& id, const Demand& demand, UnixMs now);
   // The reservation is on the disk.
   void written(const std::string& id);
+  // It will never be: what it is worth stays at risk for its day and month, and nothing waits for it.
+  void lost(const std::string& id);
   // What the call has cost instead. Unknown ids are passed over.
   std::vector<Warning> settle(const std::string& id, Nano cost, UnixMs now);
   // Reservations of a crash whose time is over; only what their prompts cost stays spent. Gives them with that.
@@ -92,6 +94,9 @@ class Ledger {
   // Every limit that counts calls of these accounts.
   std::vector<Standing> standing(const store::BudgetAccounts& accounts, UnixMs now);
   std::size_t reservations() const { return reservations_.size(); }
+  std::size_t unwritten() const {
+    return settled_.size();
+  }  // calls that ended before their reservations were on the disk
 
  private:
   struct Meter {
@@ -99,7 +104,7 @@ class Ledger {
     std::int64_t spent = 0;
     std::int64_t reserved = 0;
     std::int64_t unwritten = 0;  // of what is reserved
-    std::deque<UnixMs> calls;    // of the last hour, in their order
+    std::deque<UnixMs> calls;    // of the last hour, in their order: no more than the limit
     bool warned = false;
   };
   using MeterPtr = std::shared_ptr<Meter>;
@@ -115,6 +120,7 @@ class Ledger {
     Nano prompt = 0;
     bool adopted = false;
     bool written = false;
+    bool lost = false;
     std::vector<Charge> charges = {};
   };
 
@@ -125,6 +131,8 @@ class Ledger {
   void charge(Reservation& reservation, UnixMs now);
   std::int64_t distrusted(const config::BudgetRule& rule, const Meter& meter, UnixMs now) const;
   Error refusal(const config::BudgetRule& rule, const Meter& meter, Nano needed, UnixMs now) const;
+  std::int64_t warns_from(const config::BudgetRule& rule) const;
+  static void begin_call(const config::BudgetRule& rule, Meter& meter, UnixMs at);
   std::optional<Warning> warning(size_t rule, const std::string& name, Meter& meter);
 
   config::BudgetSettings settings_;

@@ -114,6 +114,37 @@ TEST(Ledger, AnHourIsAnyHourOfCalls) {
   EXPECT_FALSE(ledger.reserve("y", {.accounts = {}}, kNoon + kHour));
 }
 
+TEST(Ledger, ASoftLimitOfAnHourKeepsNoMoreCallsThanItHas) {
+  Ledger ledger(with({"all hour 3 soft"}));
+  size_t warnings = 0;
+  for (int n = 0; n < 1000; ++n) {
+    const Result<Grant> grant = ledger.reserve(std::to_string(n), {.accounts = {}}, kNoon + n);
+    ASSERT_TRUE(grant);
+    warnings += grant->warnings.size();
+  }
+  EXPECT_EQ(warnings, 1u);
+  Standing now = ledger.standing({}, kNoon + 1000)[0];
+  EXPECT_EQ(now.spent, 3);
+  EXPECT_EQ(now.resets_at, kNoon + 997 + kHour) << "then fewer than three of the last hour are left";
+  // It warns again once it is reached again, not only once little was left of it.
+  EXPECT_EQ(ledger.standing({}, kNoon + 997 + kHour)[0].spent, 2);
+  EXPECT_EQ(ledger.reserve("x", {.accounts = {}}, kNoon + 997 + kHour)->warnings.size(), 1u);
+}
+
+TEST(Ledger, AReservationThatIsLostLeavesNothingBehindButItsRisk) {
+  Ledger ledger(with({"all day 100"}));
+  for (int n = 0; n < 10; ++n) {
+    const std::string id = std::to_string(n);
+    ASSERT_TRUE(ledger.reserve(id, costing(kCent), kNoon));
+    if (n % 2 == 0) ledger.lost(id);
+    ledger.settle(id, kCent, kNoon);
+    if (n % 2 == 1) ledger.lost(id);
+  }
+  EXPECT_EQ(ledger.unwritten(), 0u);
+  EXPECT_TRUE(ledger.reserve("x", costing(11 * kCent), kNoon)->wait)
+      << "a crash would hide what was lost, too";
+}
+
 TEST(Ledger, WarnsOnceADay) {
   Ledger ledger(with({"all day 100", "all day 50 soft"}));
   const auto spend = [&ledger](const std::string& id, Nano cost, UnixMs at) {

@@ -55,6 +55,10 @@ std::int64_t tokens_for(Nano amount, Nano rate) {
   return tokens > kMaxNano ? kMaxNano : static_cast<std::int64_t>(tokens);
 }
 
+std::int64_t percent_of(std::int64_t part, std::int64_t whole) {
+  return static_cast<std::int64_t>(std::min<Wide>(static_cast<Wide>(part) * 100 / whole, kMaxNano));
+}
+
 Nano add(Nano a, Nano b) { return a > kMaxNano - b ? kMaxNano : a + b; }
 
 std::string dollars(Nano amount) {

@@ -31,6 +31,9 @@ Nano most_for_prompt(std::int64_t tokens, const Rates& rates);
 // How many tokens the amount pays for.
 std::int64_t tokens_for(Nano amount, Nano rate);
 
+// Which part of `whole` (above zero) it is, in whole percent.
+std::int64_t percent_of(std::int64_t part, std::int64_t whole);
+
 Nano add(Nano a, Nano b);  // both not below zero; stops at kMaxNano
 
 // "$1.25", "$0.0004": as many digits as say something.

@@ -27,6 +27,9 @@ TEST(Money, SumsStopInsteadOfTurningRound) {
   EXPECT_EQ(add(kMaxNano, kMaxNano), kMaxNano);
   EXPECT_EQ(cost_of_tokens(kMaxNano, kMaxNano), kMaxNano);
   EXPECT_EQ(tokens_for(kMaxNano, 0), kMaxNano);
+  EXPECT_EQ(percent_of(kMaxNano, kMaxNano), 100);
+  EXPECT_EQ(percent_of(kMaxNano - 1, kMaxNano), 99) << "exact where a double is not";
+  EXPECT_EQ(percent_of(kMaxNano, 1), kMaxNano);
   EXPECT_EQ(tokens_for(-5, 10), 0);
   EXPECT_EQ(tokens_for(3 * kNanoPerDollar, 2 * kNanoPerDollar), 1'500'000);
 }
