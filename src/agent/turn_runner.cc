@@ -2,6 +2,7 @@
 
 #include "agent/answer_reader.h"
 #include "agent/engine_impl.h"
+#include "agent/turn/call_ids.h"
 #include "agent/turn/notes.h"
 #include "agent/turn/records.h"
 #include "hooks/hooks.h"
@@ -123,6 +124,8 @@ Task<> EngineImpl::call_model(ThreadPtr thread, std::string turn) {
   if (answer) {
     AnswerReader::Result read = reader->finish(std::move(*answer));
     if (!withheld) hub_.delta(scope, thread->row.id, read.rest.text);
+    std::set<std::string> used = thread->state.call_ids;
+    turn::name_new_calls(turn, used, read.answer.tool_calls);
     // What the client is given to run must be known after a crash, when its results come.
     const std::set<std::string>& theirs = thread->state.start.client_tools;
     const bool for_client =

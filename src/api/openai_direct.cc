@@ -13,7 +13,7 @@ namespace {
 // Clients tell results by the ids of their calls; some models give none.
 void name_calls(const AnswerHead& head, std::vector<llm::ToolCall>& calls) {
   std::set<std::string> used;
-  agent::turn::name_calls(head.id, used, calls);
+  agent::turn::name_new_calls(head.id, used, calls);
 }
 
 }  // namespace

@@ -211,6 +211,10 @@ std::vector<std::string> Catalog::providers_of(std::string_view id) const {
 }
 
 std::string Catalog::aliased(std::string_view name) const {
+  // A model of that very id is meant by it, not the one that an alias of the same name stands for.
+  const bool is_id = std::ranges::any_of(
+      models_, [name](const ModelInfo& model) { return model.provider != kLocal && model.id == name; });
+  if (is_id) return {};
   const auto found = aliases_.find(strings::lower(name));
   return found != aliases_.end() ? found->second : std::string();
 }

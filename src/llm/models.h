@@ -66,7 +66,7 @@ class Catalog {
   const ModelInfo* of_provider(std::string_view provider, std::string_view id) const;
   // The providers that have an entry for the name: first those whose id it is, then others. Models of this machine are left out.
   std::vector<std::string> providers_of(std::string_view id) const;
-  // What the alias stands for, "provider/id"; "" when it is none. Case does not matter.
+  // What the alias stands for, "provider/id"; "" when it is none, or a model's id besides. Case does not matter.
   std::string aliased(std::string_view name) const;
 
   const std::vector<ModelInfo>& models() const { return models_; }  // patterns among them

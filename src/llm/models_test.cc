@@ -111,10 +111,16 @@ TEST(Catalog, TheShippedOneHasTheModelsAndAliasesOfItsForerunners) {
   const auto named =
       std::ranges::count_if(catalog->models(), [](const ModelInfo& each) { return !each.is_pattern(); });
   EXPECT_GE(named, 47);
-  EXPECT_GE(catalog->aliases().size(), 46u);
+  EXPECT_GE(catalog->aliases().size() + 2, 46u);  // two of them are ids here
+  EXPECT_EQ(catalog->find("sonar").price->input, catalog->find("perplexity/sonar").price->input);
+  EXPECT_EQ(catalog->find("command-r").price->input, catalog->find("cohere/command-r").price->input);
   for (const auto& [alias, target] : catalog->aliases()) {
     const size_t slash = target.find('/');
     EXPECT_NE(catalog->of_provider(target.substr(0, slash), target.substr(slash + 1)), nullptr) << alias;
+    // One that is an id too would never be looked at.
+    const ModelInfo* same = nullptr;
+    for (const ModelInfo& each : catalog->models()) same = each.id == alias ? &each : same;
+    EXPECT_TRUE(same == nullptr || same->full_id() == target) << alias;
   }
   std::set<std::string> seen;
   for (const ModelInfo& each : catalog->models()) {

@@ -78,10 +78,23 @@ void check(Fields& fields, const ProviderEntry& entry) {
     if (!is_header(name) || value.find_first_of("\r\n") != std::string::npos)
       fields.fail_with(fmt::format("'headers' has '{}', which is no header", name));
   }
-  for (const std::string& each : entry.quirks.unsupported_params) {
-    if (std::ranges::find(kParams, each) == kParams.end())
-      fields.fail_with(fmt::format("'unsupported_params' has '{}', which is never sent", each));
+  const auto known = [&fields](std::string_view key, std::string_view param) {
+    if (std::ranges::find(kParams, param) == kParams.end())
+      fields.fail_with(fmt::format("'{}' has '{}', which is never sent", key, param));
+  };
+  const Quirks& quirks = entry.quirks;
+  for (const std::string& each : quirks.unsupported_params) known("unsupported_params", each);
+  for (const std::string& each : quirks.thinking_unsupported_params)
+    known("thinking_unsupported_params", each);
+  for (const auto& [name, other] : quirks.renamed_params) {
+    known("renamed_params", name);
+    if (other.empty()) fields.fail_with(fmt::format("'renamed_params' has no other name of '{}'", name));
   }
+  if (std::ranges::find(quirks.thinking_models, "") != quirks.thinking_models.end())
+    fields.fail_with("'thinking_models' has an empty name");
+  const bool of_chat = !quirks.renamed_params.empty() || !quirks.stream_options || quirks.wants_reasoning;
+  if (of_chat && entry.protocol != Protocol::kOpenAiChat)
+    fields.fail_with("'renamed_params', 'stream_options' and 'wants_reasoning' are for openai_chat only");
 }
 
 Result<ProviderEntry> read_entry(const std::string& id, const json::Value& value, std::string_view path) {
@@ -110,6 +123,16 @@ Result<ProviderEntry> read_entry(const std::string& id, const json::Value& value
          std::array{std::pair{ToolNames::kAny, std::string_view("any")},
                     std::pair{ToolNames::kPlain, std::string_view("plain")}},
          entry.quirks.tool_names);
+  choose(fields, "call_ids",
+         std::array{std::pair{CallIds::kAny, std::string_view("any")},
+                    std::pair{CallIds::kPlain, std::string_view("plain")},
+                    std::pair{CallIds::kNine, std::string_view("nine")}},
+         entry.quirks.call_ids);
+  fields.read("thinking_models", entry.quirks.thinking_models);
+  fields.read("thinking_unsupported_params", entry.quirks.thinking_unsupported_params);
+  fields.read("renamed_params", entry.quirks.renamed_params);
+  fields.read("stream_options", entry.quirks.stream_options);
+  fields.read("wants_reasoning", entry.quirks.wants_reasoning);
   check(fields, entry);
   if (Result<> good = fields.finish(); !good) return fail(std::move(good.error()));
   return entry;

@@ -22,12 +22,24 @@ enum class KeyNeed { kRequired, kOptional };
 // The alphabet of tool names that a provider takes: everything that Chela allows, or only [a-zA-Z0-9_-]{1,64}.
 enum class ToolNames { kAny, kPlain };
 
+// The ids of calls that a provider takes: any text, [a-zA-Z0-9_-]{1,40}, or exactly nine letters and digits.
+enum class CallIds { kAny, kPlain, kNine };
+
 // What a provider does otherwise than its protocol has it.
 struct Quirks {
   std::vector<std::string> unsupported_params = {};  // by OpenAI's names; never sent
   bool strict_schemas = false;                       // every property of a tool required, no others allowed
   ToolNames tool_names = ToolNames::kAny;
+  CallIds call_ids = CallIds::kAny;
   bool alternate_roles = false;  // neighbours of one role are made one message
+  // Beginnings of the ids of models that think before they answer, and what those refuse besides.
+  std::vector<std::string> thinking_models = {};
+  std::vector<std::string> thinking_unsupported_params = {};
+  // Of openai_chat: parameters by their names in the protocol and by what the provider calls them.
+  std::vector<std::pair<std::string, std::string>> renamed_params = {};
+  bool stream_options = true;  // of openai_chat: takes the wish for usage in a stream
+  bool wants_reasoning =
+      false;  // of openai_chat: what was thought before calls has to be sent back with them
 };
 
 // One provider of models: an entry of share/providers.toml or of a person's own file.

@@ -34,6 +34,16 @@ TEST(Providers, TheShippedOnesAreWhole) {
     EXPECT_NE(all->find(id), nullptr) << id;
   EXPECT_EQ(all->find("copilot"), all->find("github_copilot"));
   EXPECT_EQ(all->find("nobody"), nullptr);
+  // Facts of their protocols: without them every request of a kind is refused.
+  EXPECT_EQ(all->find("openai")->quirks.call_ids, CallIds::kPlain);
+  EXPECT_EQ(all->find("anthropic")->quirks.call_ids, CallIds::kPlain);
+  const Quirks& mistral = all->find("mistral")->quirks;
+  EXPECT_EQ(mistral.call_ids, CallIds::kNine);
+  EXPECT_FALSE(mistral.stream_options);
+  EXPECT_EQ(mistral.renamed_params.front().second, "random_seed");
+  EXPECT_TRUE(all->find("deepseek")->quirks.wants_reasoning);
+  EXPECT_EQ(all->find("azure")->quirks.renamed_params.front().second, "max_completion_tokens");
+  EXPECT_EQ(all->find("openai")->quirks.thinking_unsupported_params.front(), "temperature");
 }
 
 TEST(Providers, APersonsFileChangesKeysAndAddsEntries) {
@@ -74,13 +84,26 @@ TEST(Providers, AMistakeNamesFileProviderAndKey) {
   EXPECT_EQ(mistake("[providers.a]\nprotocol = \"carrier_pigeon\"\n").substr(0, 70),
             "theirs.toml: provider 'a': 'protocol' is 'carrier_pigeon'; use openai_");
   for (const std::string_view text :
-       {"[providers.B]\nbase_url = \"https://b.test\"\nkey = \"optional\"\n", "[providers.a]\nkeys = 1\n",
-        "[providers.a]\nbase_url = \"ftp://a\"\n", "[providers.a]\nkey_env = []\n",
-        "[providers.a]\nkey_env = [\"A B\"]\n", "[providers.a]\nkey_header = \"a b\"\n",
+       {"[providers.B]\nbase_url = \"https://b.test\"\nkey = \"optional\"\n",
+        "[providers.a]\nkeys = 1\n",
+        "[providers.a]\nbase_url = \"ftp://a\"\n",
+        "[providers.a]\nkey_env = []\n",
+        "[providers.a]\nkey_env = [\"A B\"]\n",
+        "[providers.a]\nkey_header = \"a b\"\n",
+        "[providers.a]\ncall_ids = \"long\"\n",
+        "[providers.a]\nrenamed_params = { what = \"x\" }\n",
+        "[providers.a]\nrenamed_params = { seed = \"\" }\n",
+        "[providers.a]\nthinking_models = [\"\"]\n",
+        "[providers.a]\nthinking_unsupported_params = [\"what\"]\n",
+        "[providers.a]\nprotocol = \"gemini\"\nstream_options = false\n",
         "[providers.a]\nheaders = { \"x\" = \"a\\r\\nb\" }\n",
-        "[providers.a]\nheaders = { \"x y\" = \"1\" }\n", "[providers.a]\nunsupported_params = [\"model\"]\n",
-        "[providers.a]\ntool_names = \"all\"\n", "[providers.a]\nstrict_schemas = 1\n",
-        "[providers]\na = 1\n", "[provider.a]\nx = 1\n", "providers = 1\n",
+        "[providers.a]\nheaders = { \"x y\" = \"1\" }\n",
+        "[providers.a]\nunsupported_params = [\"model\"]\n",
+        "[providers.a]\ntool_names = \"all\"\n",
+        "[providers.a]\nstrict_schemas = 1\n",
+        "[providers]\na = 1\n",
+        "[provider.a]\nx = 1\n",
+        "providers = 1\n",
         "[providers.b]\naliases = [\"a\"]\nbase_url = \"https://b.test\"\nkey = \"optional\"\n"})
     EXPECT_TRUE(mistake(text).starts_with("theirs.toml: ")) << text << mistake(text);
 }

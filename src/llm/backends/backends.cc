@@ -1,5 +1,7 @@
 #include "llm/backends/backends.h"
 
+#include "net/url.h"
+
 namespace chela::llm {
 namespace {
 
@@ -11,6 +13,18 @@ std::string names_of(const Providers& providers) {
   return names;
 }
 
+// How the server of an address is to be spoken to: as the entry of the same host says, if there is one.
+Quirks quirks_at(const std::string& base_url, const Providers& providers) {
+  const Result<net::Url> url = net::Url::parse(base_url);
+  if (!url) return {};
+  for (const ProviderEntry& each : providers.all()) {
+    const Result<net::Url> known = net::Url::parse(each.base_url);
+    if (each.protocol == Protocol::kOpenAiChat && known && known->host_port() == url->host_port())
+      return each.quirks;
+  }
+  return {};
+}
+
 // The entry of the configured backend. What the settings say of its address makes it a server of the person's own, which may need no key.
 Result<ProviderEntry> entry_of(const config::LlmSettings& llm, const Providers& providers) {
   using config::LlmBackend;
@@ -18,7 +32,8 @@ Result<ProviderEntry> entry_of(const config::LlmSettings& llm, const Providers& 
     return ProviderEntry{.id = "openai_compatible",
                          .name = "the configured provider",
                          .key = KeyNeed::kOptional,
-                         .aggregator = true};
+                         .aggregator = true,
+                         .quirks = quirks_at(llm.base_url, providers)};
   }
   const std::string id = llm.backend == LlmBackend::kOpenAi   ? "openai"
                          : llm.backend == LlmBackend::kOllama ? "ollama"

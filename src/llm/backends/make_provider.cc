@@ -31,6 +31,12 @@ wire::ServerOptions options_of(const ProviderEntry& entry, ProviderSetup& setup)
   return options;
 }
 
+openai::ChatManners manners_of(const Quirks& quirks) {
+  return {.renamed_params = quirks.renamed_params,
+          .stream_options = quirks.stream_options,
+          .wants_reasoning = quirks.wants_reasoning};
+}
+
 template <class Adapter, class... Parts>
 Result<std::unique_ptr<Provider>> make(wire::ServerOptions options, Parts&&... parts) {
   Result<std::unique_ptr<Adapter>> made = Adapter::create(std::move(options), std::forward<Parts>(parts)...);
@@ -45,7 +51,7 @@ Result<std::unique_ptr<Provider>> make_provider(const ProviderEntry& entry, Prov
   wire::ServerOptions options = options_of(entry, setup);
   switch (entry.protocol) {
     case Protocol::kOpenAiChat:
-      return make<openai::OpenAiProvider>(std::move(options), http, loop);
+      return make<openai::OpenAiProvider>(std::move(options), http, loop, manners_of(entry.quirks));
     case Protocol::kOpenAiResponses:
       return make<responses::ResponsesProvider>(std::move(options), http, loop);
     case Protocol::kAnthropic:

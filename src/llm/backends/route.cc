@@ -75,7 +75,7 @@ Route route(std::string_view name, const Catalog& catalog, const Providers& prov
 }
 
 std::string sent_as(const Catalog& catalog, std::string_view provider, std::string_view model) {
-  const std::string target = catalog.aliased(model);
+  const std::string target = catalog.aliased(model);  // "" for an id of the catalog
   const bool own = target.starts_with(provider) && target.substr(provider.size(), 1) == "/";
   const std::string id = own ? target.substr(provider.size() + 1) : std::string(model);
   const ModelInfo* info = catalog.of_provider(provider, id);

@@ -27,7 +27,7 @@ class RouteTest : public ::testing::Test {
 
   Catalog catalog = *Catalog::parse({{"m", parsed(R"({"models":{
       "local":{"small":{}},"a":{"m":{"sent_as":"m-1"},"only-a":{}},"b":{"m":{}},"near":{"n":{}}},
-      "aliases":{"best":"a/m"}})")}});
+      "aliases":{"best":"a/m","only-a":"a/m"}})")}});
   Providers providers = *Providers::parse({{"p", parsed(R"({"providers":{
       "a":{"aliases":["alpha"],"base_url":"https://a","key_env":["A"]},
       "b":{"base_url":"https://b","key_env":["B"]},
@@ -85,6 +85,13 @@ TEST_F(RouteTest, ModelsOfThisMachine) {
   EXPECT_EQ(where("n"), "backend:n") << "a server that nobody configured";
   backend = {.id = "local"};
   EXPECT_EQ(where("n"), "near:n");
+}
+
+TEST_F(RouteTest, AnIdWinsOverAnAliasOfTheSameName) {
+  keys = {"a"};
+  EXPECT_EQ(where("a/only-a"), "a:only-a");
+  EXPECT_EQ(where("only-a"), "a:only-a");
+  EXPECT_EQ(sent_as(catalog, "a", "only-a"), "only-a");
 }
 
 TEST_F(RouteTest, AModelIsSentByTheProvidersOwnName) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "llm/decorators/call_ids.h"
 #include "llm/decorators/strict_schema.h"
 #include "llm/decorators/tool_names.h"
 
@@ -25,6 +26,11 @@ void fit_arguments(ToolCall& call, const std::vector<ToolSpec>& tools) {
   if (!arguments) return;
   const json::Value plain = without_fillers(*arguments, tool->parameters);
   if (!(plain == *arguments)) call.arguments = json::write(plain);
+}
+
+bool is_thinker(const Quirks& quirks, std::string_view model) {
+  return std::ranges::any_of(quirks.thinking_models,
+                             [model](const std::string& start) { return model.starts_with(start); });
 }
 
 }  // namespace
@@ -68,7 +74,12 @@ Task<Result<Answer>> MannersProvider::complete(Request request, DeltaSink sink,
                                                std::optional<SteadyTime> deadline, std::stop_token stop) {
   request.model = naming_(request.model);
   leave_out(request, quirks_.unsupported_params);
+  if (is_thinker(quirks_, request.model)) leave_out(request, quirks_.thinking_unsupported_params);
   if (quirks_.alternate_roles) request.messages = alternating(std::move(request.messages));
+  if (quirks_.call_ids != CallIds::kAny) {
+    CallIdMapping ids(quirks_.call_ids);
+    for (Message& message : request.messages) ids.map(message);
+  }
   std::vector<ToolSpec> tools;  // as they were asked for
   if (quirks_.strict_schemas) {
     tools = request.tools;

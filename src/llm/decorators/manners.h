@@ -9,7 +9,7 @@
 namespace chela::llm {
 
 // Makes a request what one provider accepts, and its answer what was asked for: the model by the provider's own name, no parameters that
-// it refuses, tools by names and schemas that it takes. Owned by the chain of its provider; lives on the loop.
+// it refuses, tools by names and schemas that it takes, calls by ids that it takes. Owned by the chain of its provider; lives on the loop.
 class MannersProvider final : public Provider {
  public:
   // The provider's own name of a model.

@@ -67,6 +67,28 @@ TEST_F(MannersTest, WhatIsRefusedIsNotSent) {
   EXPECT_EQ(inner.seen.sampling, Sampling{});
 }
 
+TEST_F(MannersTest, WhatModelsThatThinkRefuseIsNotSentToThem) {
+  const Quirks quirks{.thinking_models = {"sent-o", "sent-gpt-5"}, .thinking_unsupported_params = {"top_p"}};
+  for (const auto& [model, sent] : {std::pair{"o3", false}, {"gpt-5-mini", false}, {"gpt-4o", true}}) {
+    ask(quirks, {.model = model, .sampling = {.temperature = 1, .top_p = 1}});
+    EXPECT_EQ(inner.seen.sampling.top_p.has_value(), sent) << model;
+    EXPECT_TRUE(inner.seen.sampling.temperature);
+  }
+}
+
+TEST_F(MannersTest, CallsHaveIdsThatTheProviderTakes) {
+  const std::string ours = "call_01234567-89ab-7cde-8f01-23456789abcd_0";
+  const Request request{
+      .model = "m",
+      .messages = {{.role = Role::kAssistant, .content = "", .tool_calls = {{ours, "f", "{}"}}},
+                   {.role = Role::kTool, .content = "r", .tool_call_id = ours}}};
+  ask({}, request);
+  EXPECT_EQ(inner.seen.messages[1].tool_call_id, ours);
+  ask({.call_ids = CallIds::kNine}, request);
+  EXPECT_EQ(inner.seen.messages[0].tool_calls[0].id.size(), 9u);
+  EXPECT_EQ(inner.seen.messages[1].tool_call_id, inner.seen.messages[0].tool_calls[0].id);
+}
+
 TEST_F(MannersTest, ToolNamesGoThereAndComeBack) {
   const Request request{
       .model = "m",

@@ -11,6 +11,9 @@
 
 namespace chela::llm::openai {
 
+inline constexpr std::string_view kChatData =
+    "openai";  // of provider data: the thoughts before calls, a text
+
 // Puts an answer together from the chunks of a stream, or from one whole completion. Providers disagree about details of the
 // protocol: tool calls without index or id, ids and names repeated in each fragment, arguments as an object, content as parts.
 class AnswerBuilder {

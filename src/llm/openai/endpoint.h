@@ -11,7 +11,7 @@ namespace chela::llm::openai {
 struct Endpoint {
   std::string chat_url;
   std::string models_url;
-  bool is_openai = false;  // OpenAI's own server, which calls some parameters differently
+  bool is_openai = false;  // OpenAI's own server, also where no entry of it is behind the address
 
   static Result<Endpoint> from_base_url(std::string_view base_url);
 };

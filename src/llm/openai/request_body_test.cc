@@ -20,6 +20,40 @@ TEST(RequestBody, AsksForAStreamWithUsage) {
   EXPECT_EQ(request_body(request, openai).find(R"("max_tokens")"), std::string::npos);
 }
 
+TEST(RequestBody, IsWhatAServerWithMannersOfItsOwnTakes) {
+  const Request request{.model = "m", .messages = {user("hi")}, .sampling = {.max_tokens = 5, .seed = 7}};
+  const Endpoint server = *Endpoint::from_base_url("http://localhost:1");
+  const ChatManners manners{
+      .renamed_params = {{"seed", "random_seed"}, {"max_tokens", "max_completion_tokens"}, {"stop", "halt"}},
+      .stream_options = false};
+  EXPECT_EQ(request_body(request, server, manners),
+            R"({"model":"m","messages":[{"role":"user","content":"hi"}],"random_seed":7,)"
+            R"("max_completion_tokens":5,"stream":true})");
+}
+
+TEST(RequestBody, ThoughtsGoBackWithTheirCallsWhereTheyAreWanted) {
+  const Message asked{.role = Role::kAssistant,
+                      .tool_calls = {{.id = "a", .name = "f", .arguments = "{}"}},
+                      .provider_data = R"({"openai":"hm"})"};
+  Message foreign = asked;
+  foreign.provider_data = R"({"anthropic":[]})";
+  const Message result{.role = Role::kTool, .content = "r", .tool_call_id = "a"};
+  const Request request{
+      .model = "m",
+      .messages = {
+          user("hi"), asked, result, foreign, result, {.role = Role::kAssistant, .content = "done"}}};
+  const Endpoint server = *Endpoint::from_base_url("http://localhost:1");
+  const json::Value with = *json::parse(request_body(request, server, {.wants_reasoning = true}));
+  const json::Array& messages = *with.find("messages")->as_array();
+  ASSERT_EQ(messages.size(), 6u);
+  EXPECT_EQ(messages[1].string_or("reasoning_content"), "hm");
+  // Another model's are not there; a server that wants the field refuses the message without it.
+  EXPECT_EQ(messages[3].string_or("reasoning_content", "missing"), "");
+  EXPECT_EQ(messages[5].find("reasoning_content"), nullptr);
+  EXPECT_FALSE(request_body(request, server).contains("reasoning_content"));
+  EXPECT_FALSE(request_body(request, server, {.wants_reasoning = true}).contains("provider_data"));
+}
+
 TEST(RequestBody, HoldsTheToolsAsTheRequestDoes) {
   const json::Value schema = *json::parse(R"({"type":"object","properties":{"a \"b\"":{"type":"string"}}})");
   Request request{
