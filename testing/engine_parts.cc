@@ -43,7 +43,8 @@ void EngineParts::start(agent::EngineSettings engine_settings) {
        .agents = agents,
        .settings = engine_settings,
        .version = "1.2.3",
-       .on_turn_end = [this](const Scope&, const std::string& thread) { ended.push_back(thread); }});
+       .on_turn_end = [this](const Scope&, const std::string& thread,
+                             const std::string&) { ended.push_back(thread); }});
   const Result<> recovered = runtime::block_on(loop_, engine_->recover());
   CHELA_CHECK(recovered.has_value(), "the open turns of a test are readable");
 }
