@@ -73,8 +73,16 @@ class Exporter {
     requested_ = false;
   }
 
+  // What a run of the trace will miss; at most as many as a reader takes.
+  void leave_out(std::string what) {
+    if (trace_.left_out.size() < kMaxTraceSteps &&
+        std::ranges::find(trace_.left_out, what) == trace_.left_out.end())
+      trace_.left_out.push_back(std::move(what));
+  }
+
   void take(const turn::TurnStarted& in) {
     begin_turn(in.input);
+    for (const turn::Attachment& each : in.attachments) leave_out("the attachment " + each.name);
     if (trace_.model_name.empty()) trace_.model_name = "recorded-" + in.model;
     if (trace_.settings.empty() && in.max_iterations > 0) {
       trace_.settings = {{"agent.max_tool_iterations", fmt::to_string(in.max_iterations)},
@@ -116,6 +124,8 @@ class Exporter {
   }
   void take(const turn::ToolFinished& in) {
     const tools::FinishedCall& call = in.call;
+    if (state_.start.client_tools.contains(call.name))
+      leave_out(fmt::format("the client's tool {}", call.name));
     if (call.text.size() <= kMaxTraceResultBytes) results_.push_back({call.id, call.name, call.text});
     observed_.calls.push_back({call.id, call.name, call.text, call.is_error});
     if (!call.is_error) take_world(call);

@@ -26,6 +26,8 @@ Task<Result<Report>> Player::play(std::stop_token stop) {
     for (const std::string& each : report_.notes)
       report_.failures.push_back({"", {std::string(kStrict), each}});
   }
+  for (const std::string& each : trace_.left_out)
+    report_.notes.push_back(fmt::format("the trace was made without {}", each));
   co_return std::move(report_);
 }
 

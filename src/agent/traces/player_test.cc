@@ -285,5 +285,23 @@ TEST(Export, CredentialsAndShorteningsHaveTheirSteps) {
   EXPECT_EQ(trace->turns[4].user_input, "/redo");
 }
 
+TEST(Export, SaysWhatItLeavesOut) {
+  const Result<Trace> trace = trace_of(
+      records(
+          {{"TurnStarted",
+            R"({"v":1,"turn":"t","input":"look","model":"m","client_tools":["weather"],)"
+            R"("attachments":[{"name":"plan.txt","media_type":"text/plain","size":3,"path":"uploads/1/plan.txt","kind":"text"}]})"},
+           {"ModelRequested", R"({"v":1})"},
+           {"ModelAnswered", R"({"v":1,"tool_calls":[{"id":"a","name":"weather","arguments":"{}"}]})"},
+           {"ToolFinished", R"({"v":1,"id":"a","name":"weather","text":"rain","ending":"client"})"},
+           {"ModelAnswered", R"({"v":1,"text":"Rain."})"},
+           {"TurnFinished", R"({"v":1,"reply":"Rain."})"}}),
+      "given");
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(trace->left_out,
+            (std::vector<std::string>{"the attachment plan.txt", "the client's tool weather"}));
+  EXPECT_EQ(read_trace(write_trace(*trace))->left_out, trace->left_out);
+}
+
 }  // namespace
 }  // namespace chela::agent::traces

@@ -33,6 +33,7 @@ class Reader {
     trace.model_name = text(root, "model_name", "", Presence::kOptional).value_or("");
     trace.memory = documents(root, "memory_snapshot");
     trace.files = documents(root, "files");
+    trace.left_out = texts(root, "left_out", "");
     trace.settings = settings(member(root, "settings"));
     for (const auto& [item, where] : items(root, "http_exchanges", "", kMaxTraceExchanges))
       trace.exchanges.push_back(exchange(*item, where));

@@ -116,8 +116,9 @@ struct Trace {
   std::vector<std::pair<std::string, std::string>> settings = {};  // of the run: agent.*, limits.*, tools.*
   std::vector<TraceExchange> exchanges = {};
   std::vector<TraceTurn> turns = {};
-  Expects expects = {};                 // of all turns together
-  std::vector<std::string> notes = {};  // what the reader did not know; not written
+  Expects expects = {};                    // of all turns together
+  std::vector<std::string> left_out = {};  // what the conversation had and the trace has not, for people
+  std::vector<std::string> notes = {};     // what the reader did not know; not written
 
   bool operator==(const Trace&) const = default;
 };

@@ -167,8 +167,9 @@ TEST(Trace, SecretsAreTakenOutOfEveryText) {
 
 TEST(Trace, AnotherConversationFollowsInAThreadOfItsOwn) {
   Trace whole;
-  append(whole, {.model_name = "m", .memory = {{"a", "1"}}, .turns = {{.user_input = "one"}}});
-  append(whole, {.model_name = "n", .memory = {{"a", "2"}, {"b", "3"}}, .turns = {{.user_input = "two"}}});
+  append(whole, {.model_name = "m", .memory = {{"a", "1"}}, .turns = {{.user_input = "one"}}, .left_out = {"x"}});
+  append(whole, {.model_name = "n", .memory = {{"a", "2"}, {"b", "3"}}, .turns = {{.user_input = "two"}}, .left_out = {"y", "x"}});
+  EXPECT_EQ(whole.left_out, (std::vector<std::string>{"x", "y"}));
   EXPECT_EQ(whole.model_name, "m");
   EXPECT_EQ(whole.memory, (std::vector<TraceDocument>{{"a", "1"}, {"b", "3"}}));
   ASSERT_EQ(whole.turns.size(), 3u);
@@ -232,6 +233,7 @@ TraceStep any_step() {
 TEST(TraceProperties, WhatIsWrittenIsReadAgainAsItWas) {
   EXPECT_TRUE(rc::check("write then read", [] {
     Trace trace{.model_name = any_text(), .expects = any_expects()};
+    if (any_truth()) trace.left_out = {any_text(), any_text()};
     if (any_truth()) trace.settings = {{"agent.busy", any_text()}};
     if (any_truth()) trace.memory = {{any_text(), any_text()}};
     if (any_truth()) trace.files = {{any_text(), any_text()}};

@@ -130,6 +130,7 @@ Value to_json(const Expects& in) {
 
 Value to_json(const Trace& trace) {
   Object out{{"model_name", trace.model_name}};
+  add(out, "left_out", trace.left_out);
   if (!trace.settings.empty()) {
     Object settings;
     for (const auto& [key, value] : trace.settings) settings.set(key, value);
@@ -164,6 +165,10 @@ void append(Trace& trace, Trace other) {
   };
   add(trace.memory, other.memory);
   add(trace.files, other.files);
+  for (std::string& each : other.left_out) {
+    if (std::ranges::find(trace.left_out, each) == trace.left_out.end())
+      trace.left_out.push_back(std::move(each));
+  }
   for (TraceExchange& each : other.exchanges) trace.exchanges.push_back(std::move(each));
   trace.turns.push_back({.user_input = "/new"});
   for (TraceTurn& each : other.turns) trace.turns.push_back(std::move(each));
