@@ -61,6 +61,8 @@ Result<> read_numbers(const Value& body, llm::Sampling& out) {
   for (const std::string_view key : {"max_tokens", "max_completion_tokens"}) {
     if (Result<> ok = read_integer(body, key, out.max_tokens); !ok) return ok;
     if (given(body, key) && *out.max_tokens < 1) return bad_param(key, "is less than 1");
+    if (given(body, key) && *out.max_tokens > kMaxAskedTokens)
+      return bad_param(key, fmt::format("is more than {}", kMaxAskedTokens));
   }
   std::optional<std::int64_t> n;
   if (Result<> ok = read_integer(body, "n", n); !ok) return ok;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "base/json.h"
@@ -8,6 +9,9 @@
 
 // The fields of POST /v1/chat/completions that say how an answer is to be made.
 namespace chela::api {
+
+// The longest answer that may be asked for, in tokens: as of llm.max_tokens.
+inline constexpr std::int64_t kMaxAskedTokens = 10'000'000;
 
 // Sampling and tool choice. kInvalidArgument with detail "param" naming the field.
 Result<> read_parameters(const json::Value& body, llm::Request& out);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
+#include "api/openai_parameters.h"
 #include "base/limits.h"
 
 namespace chela::api {
@@ -21,6 +24,19 @@ TEST(OpenAiRequest, SoManyStopSequencesAreTaken) {
   ASSERT_TRUE(most);
   EXPECT_EQ(most->request.sampling.stop.size(), kMaxStopSequences);
   EXPECT_EQ(with_stops(kMaxStopSequences + 1).error().code, Code::kInvalidArgument);
+}
+
+TEST(OpenAiRequest, AnAnswerHasALongestLength) {
+  const auto asking = [](std::string_view key, std::int64_t tokens) {
+    json::Value body = *json::parse(R"({"model": "m", "messages": [{"role": "user", "content": "x"}]})");
+    body.set(std::string(key), tokens);
+    return parse_chat_request(body);
+  };
+  for (const std::string_view key : {"max_tokens", "max_completion_tokens"}) {
+    EXPECT_EQ(asking(key, kMaxAskedTokens)->request.sampling.max_tokens, kMaxAskedTokens);
+    for (const std::int64_t more : {kMaxAskedTokens + 1, std::numeric_limits<std::int64_t>::max()})
+      EXPECT_EQ(asking(key, more).error().code, Code::kInvalidArgument) << key;
+  }
 }
 
 TEST(OpenAiRequest, ReadsEveryField) {
