@@ -103,9 +103,11 @@ Task<Result<Value>> test(const Services& services, CallContext context, Value ar
   Value view = resolved_view(*services.backends, name);
   const SteadyTime began = services.loop->clock().steady();
   const runtime::StopScope limit(*services.loop, context.stop, began + kTestCallTimeout);
-  llm::Request request{.model = view.string_or("model"),
-                       .messages = {{.content = "Answer with the word ok."}},
-                       .sampling = {.max_tokens = kTestTokens}};
+  llm::Request request{
+      .model = view.string_or("model"),
+      .messages = {{.content = "Answer with the word ok."}},
+      .sampling = {.max_tokens = kTestTokens},
+      .caller = {.scope = context.scope, .channel = "v1", .key = context.principal.token_id}};
   const Result<llm::Answer> answer = co_await services.provider_for(name).complete(
       std::move(request), [](const llm::Delta&) {}, std::nullopt, limit.token());
   if (!answer && context.stop.stop_requested()) co_return fail(answer.error());
