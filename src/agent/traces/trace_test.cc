@@ -167,8 +167,12 @@ TEST(Trace, SecretsAreTakenOutOfEveryText) {
 
 TEST(Trace, AnotherConversationFollowsInAThreadOfItsOwn) {
   Trace whole;
-  append(whole, {.model_name = "m", .memory = {{"a", "1"}}, .turns = {{.user_input = "one"}}, .left_out = {"x"}});
-  append(whole, {.model_name = "n", .memory = {{"a", "2"}, {"b", "3"}}, .turns = {{.user_input = "two"}}, .left_out = {"y", "x"}});
+  append(whole,
+         {.model_name = "m", .memory = {{"a", "1"}}, .turns = {{.user_input = "one"}}, .left_out = {"x"}});
+  append(whole, {.model_name = "n",
+                 .memory = {{"a", "2"}, {"b", "3"}},
+                 .turns = {{.user_input = "two"}},
+                 .left_out = {"y", "x"}});
   EXPECT_EQ(whole.left_out, (std::vector<std::string>{"x", "y"}));
   EXPECT_EQ(whole.model_name, "m");
   EXPECT_EQ(whole.memory, (std::vector<TraceDocument>{{"a", "1"}, {"b", "3"}}));
