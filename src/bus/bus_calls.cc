@@ -335,6 +335,7 @@ Result<> Bus::answered(const WorkerPtr& worker, Envelope& frame) {
   const bool doubtful = refused && worker->functions.contains(reply.call.function_id);
   if (doubtful && held_refusals_ < kMaxHeldRefusals && error.size() <= kMaxHeldRefusalBytes) {
     ++held_refusals_;
+    calls_.hold(reply.call.spare_bytes());
     tasks_.spawn(settle_in_a_moment(std::move(reply), std::string(error)));
   } else {
     settle(std::move(reply));
@@ -350,6 +351,7 @@ Task<> Bus::settle_in_a_moment(WorkerReply reply, std::string error) {
   const Result<> slept = co_await runtime::sleep_for(loop_, kRefusalPatience, tasks_.stop_token());
   if (!slept) log::debug("bus", "a refusal is settled at the end", {{"function", reply.call.function_id}});
   --held_refusals_;
+  calls_.let_go(reply.call.spare_bytes());
   settle(std::move(reply));
 }
 
@@ -444,7 +446,7 @@ void Bus::end_call(const PendingCall& call, const WireError& error) {
 
 // One timer for all calls, and only while there are any; a call is given up to an eighth of its time too much.
 void Bus::watch_timeouts() {
-  if (timeout_timer_ || calls_.size() == 0) return;
+  if (timeout_timer_ || calls_.idle()) return;
   const auto period = std::clamp<std::chrono::milliseconds>(options_.call_timeout / 8, 1ms, 30s);
   timeout_timer_ = loop_.call_at(loop_.clock().steady() + period, [this] {
     timeout_timer_.reset();

@@ -292,6 +292,27 @@ TEST_F(BusTest, OnlySoMuchIsKeptToBePassedOn) {
   EXPECT_EQ(bus->open_calls(), 0u);
 }
 
+TEST_F(BusTest, WhatAHeldRefusalKeepsCountsUntilItIsSettled) {
+  Peer& one = join();
+  Peer& two = join();
+  Peer& caller = join();
+  one.provide("f");
+  two.provide("f");
+  const Value large = Value::object({{"x", std::string(kMaxSpareBytes / 4, 'x')}});  // three of them fit
+  for (int i = 0; i < 3; ++i) caller.call("f", large, fmt::format("c{}", i));
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(Leaving::refuse(one)) << i;  // both are held
+  caller.call("f", large, "c3");
+  Leaving::unregister(one);
+  ASSERT_TRUE(Leaving::refuse(one));
+  const Value answer = caller.answer();
+  EXPECT_EQ(answer.string_or("invocation_id"), "c3");
+  EXPECT_EQ(error_code(answer), "function_not_found");
+  loop.advance(kRefusalPatience);
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(two.serve().empty()) << i;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(caller.answer().find("error"), nullptr) << i;
+  EXPECT_EQ(bus->open_calls(), 0u);
+}
+
 TEST_F(BusTest, ACallOfTheEngineGoesOnToTheNextToo) {
   Peer& one = join();
   Peer& two = join();

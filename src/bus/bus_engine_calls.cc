@@ -106,12 +106,14 @@ Task<Result<Payload>> Bus::carry_out(EngineCall call) {
     case Functions::Reach::kBusy:
       co_return fail(mark_never_begun(from_wire(write::error_json(no_free_worker(call.function_id)))));
     case Functions::Reach::kLocal: {
+      Result<json::Value> data = call.payload.value();
+      if (!data) co_return fail(mark_never_begun(data.error()));
       if (call.counted) ++call.counted->calls_made;
       const std::uint64_t watched = began_here(call.function_id, principal, call.traceparent);
       Result<json::Value> value =
           co_await run(std::move(target.local), {.context = std::move(call.context),
                                                  .caller = nullptr,
-                                                 .data = call.payload.value(),
+                                                 .data = std::move(*data),
                                                  .traceparent = std::move(call.traceparent),
                                                  .baggage = std::move(call.baggage)});
       if (call.counted) --call.counted->calls_made;
@@ -158,7 +160,7 @@ Task<Result<Payload>> Bus::carry_out(EngineCall call) {
       co_await end_of(done, call.context.stop, std::min(latest, call.context.deadline.value_or(latest)),
                       "the call of " + call.function_id);
   // Nobody waits any more: what its callee answers later is dropped.
-  if (const std::optional<PendingCall> given_up = calls_.take(number); given_up && !end) {
+  if (const std::optional<PendingCall> given_up = calls_.abandon(number); given_up && !end) {
     const WireError why = to_wire(end.error());
     ended(given_up->watched, why.code, why.message);
   }

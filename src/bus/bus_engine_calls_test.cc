@@ -118,14 +118,50 @@ TEST_F(EngineCallsTest, ACallThatIsGivenUpLeavesTheTableAtOnce) {
   loop.run_ready();
   EXPECT_EQ(code(), "cancelled");
   EXPECT_EQ(bus->open_calls(), 0u);
-  EXPECT_EQ(worker.worker->calls_served, 0u);
+  EXPECT_EQ(worker.worker->calls_served, 1u) << "its worker works on it all the same";
   EXPECT_EQ(watching.ends, (std::vector<std::pair<std::uint64_t, std::string>>{{1, "cancelled"}}));
   stop = {};
   start(bus->call(context(), "f", {}));
   answer(worker, first, "late");  // and its answer is nobody's
+  EXPECT_EQ(worker.worker->calls_served, 1u);
   EXPECT_FALSE(got);
   EXPECT_EQ(worker.serve(Value(5)), "f");
   EXPECT_EQ(**got, Value(5));
+}
+
+TEST_F(EngineCallsTest, WhoAsksAndLeavesHeapsOnlySoManyCallsOnAWorker) {
+  Peer& worker = join();
+  worker.provide("f");
+  const auto ask_and_leave = [&] {
+    stop = {};
+    start(bus->call(context(), "f", {}));
+    stop.request_stop();
+    loop.run_ready();
+  };
+  for (size_t i = 0; i < kMaxCallsServed; ++i) ask_and_leave();
+  EXPECT_EQ(code(), "cancelled");
+  EXPECT_EQ(bus->open_calls(), 0u);
+  ask_and_leave();
+  EXPECT_EQ(code(), "unavailable");
+  const Value first = worker.next("invokefunction");
+  answer(worker, first, {});
+  EXPECT_EQ(worker.worker->calls_served, kMaxCallsServed - 1);
+  loop.advance(24h);
+  EXPECT_EQ(worker.worker->calls_served, 0u) << "their time is over";
+}
+
+TEST_F(EngineCallsTest, WhatNoDocumentHoldsReachesNoFunctionOfTheEngine) {
+  int called = 0;
+  LocalFunction function{.spec = {.id = "local::f"}, .handler = [&called](LocalCall) -> Task<Result<Value>> {
+                           ++called;
+                           return [](Value value) -> Task<Result<Value>> { co_return value; }(Value());
+                         }};
+  ASSERT_TRUE(bus->add(std::move(function)));
+  start(bus->deliver(context(), "local::f", Payload::of_text(R"({"text": "\ud800"})"), {}, {}));
+  EXPECT_EQ(code(), "invalid_argument");
+  EXPECT_EQ(called, 0);
+  start(bus->deliver(context(), "local::f", Payload::of_text(R"({"text": "ok"})"), {}, {}));
+  EXPECT_EQ(called, 1);
 }
 
 TEST_F(EngineCallsTest, AHeldRefusalReachesTheEngineThoughTheTriggersOwnerHasLeft) {

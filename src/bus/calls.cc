@@ -64,18 +64,32 @@ PendingCall Calls::remove(Open::iterator at) {
 std::optional<PendingCall> Calls::take(std::string_view id, const Worker& callee) {
   const std::optional<std::uint64_t> number = number_of(id);
   if (!number) return std::nullopt;
+  if (const auto left = abandoned_.find(*number);
+      left != abandoned_.end() && left->second.callee.get() == &callee)
+    forget(left);
   const auto found = open_.find(*number);
   if (found == open_.end() || found->second.callee.get() != &callee) return std::nullopt;
   return remove(found);
 }
 
-std::optional<PendingCall> Calls::take(std::uint64_t number) {
+std::optional<PendingCall> Calls::abandon(std::uint64_t number) {
   const auto found = open_.find(number);
   if (found == open_.end()) return std::nullopt;
-  return remove(found);
+  PendingCall call = remove(found);
+  ++call.callee->calls_served;
+  abandoned_.insert_or_assign(number, Abandoned{.callee = call.callee, .deadline = call.deadline});
+  return call;
+}
+
+Calls::AllAbandoned::iterator Calls::forget(AllAbandoned::iterator at) {
+  --at->second.callee->calls_served;
+  return abandoned_.erase(at);
 }
 
 std::vector<PendingCall> Calls::take_of(const WorkerPtr& worker) {
+  for (auto it = abandoned_.begin(); it != abandoned_.end() && worker->calls_served > 0;) {
+    it = it->second.callee == worker ? forget(it) : std::next(it);
+  }
   std::vector<PendingCall> taken;
   for (auto it = open_.begin(); it != open_.end() && worker->calls_served + worker->calls_made > 0;) {
     const auto here = it++;
@@ -91,6 +105,9 @@ std::vector<PendingCall> Calls::take_of(const WorkerPtr& worker) {
 }
 
 std::vector<PendingCall> Calls::take_expired(SteadyTime now) {
+  for (auto it = abandoned_.begin(); it != abandoned_.end();) {
+    it = it->second.deadline <= now ? forget(it) : std::next(it);
+  }
   std::vector<PendingCall> taken;
   for (auto it = open_.begin(); it != open_.end();) {
     const auto here = it++;

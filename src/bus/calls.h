@@ -59,8 +59,9 @@ class Calls {
   std::string add(PendingCall call);
   // The call that this worker answers; nothing when there is none, or another worker has it.
   std::optional<PendingCall> take(std::string_view id, const Worker& callee);
-  // The same for the number that last() gave, whoever has it.
-  std::optional<PendingCall> take(std::uint64_t number);
+  // The call with the number that last() gave, for which nobody waits any more. There is no word that stops a worker: it counts as served
+  // until it is answered or its time is over, so that who asks and leaves cannot heap calls on a worker.
+  std::optional<PendingCall> abandon(std::uint64_t number);
   // Of the call that was recorded last.
   std::uint64_t last() const { return last_; }
   // All calls that the worker serves, and those that it alone waits for: who still works on one of these answers nobody. What the engine
@@ -68,13 +69,26 @@ class Calls {
   std::vector<PendingCall> take_of(const WorkerPtr& worker);
   std::vector<PendingCall> take_expired(SteadyTime now);
   size_t size() const { return open_.size(); }
+  // Whether there is anything that can expire.
+  bool idle() const { return open_.empty() && abandoned_.empty(); }
   size_t spare_bytes() const { return spare_bytes_; }
+  // A call that has left the table still holds so much, until it is settled.
+  void hold(size_t bytes) { spare_bytes_ += bytes; }
+  void let_go(size_t bytes) { spare_bytes_ -= bytes; }
 
  private:
   using Open = std::unordered_map<std::uint64_t, PendingCall>;
   PendingCall remove(Open::iterator at);
 
+  struct Abandoned {
+    WorkerPtr callee;
+    SteadyTime deadline;
+  };
+  using AllAbandoned = std::unordered_map<std::uint64_t, Abandoned>;
+  AllAbandoned::iterator forget(AllAbandoned::iterator at);
+
   Open open_;
+  AllAbandoned abandoned_;  // at most kMaxCallsServed of each worker
   size_t spare_bytes_ = 0;
   std::uint64_t last_ = 0;
 };

@@ -30,8 +30,13 @@ class Payload {
     return made;
   }
 
-  const json::Value& value() const {
-    if (!state_->value) state_->value = json::parse(state_->text).value_or(json::Value());
+  // A copy. kInvalidArgument for a text that the scanner takes and a document does not hold: a lone surrogate, a number that is too large.
+  Result<json::Value> value() const {
+    if (!state_->value) {
+      Result<json::Value> parsed = json::parse(state_->text);
+      if (!parsed) return fail(Code::kInvalidArgument, "{}", parsed.error().message);
+      state_->value = std::move(*parsed);
+    }
     return *state_->value;
   }
   const std::string& text() const {

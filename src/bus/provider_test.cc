@@ -353,7 +353,7 @@ TEST_F(ProviderTest, AFunctionOfTextIsCalledByWorkersTriggersAndTheEngine) {
   bus->fire(bells.bound[0], Payload::of_text(R"({"n":2})"));
   loop.run_ready();
   EXPECT_EQ(worker.worker->calls_made, 0u);
-  EXPECT_EQ(Payload::of_text(R"({"n":2})").value().int_or("n", 0), 2);
+  EXPECT_EQ(Payload::of_text(R"({"n":2})").value()->int_or("n", 0), 2);
 }
 
 TEST_F(ProviderTest, OneKnowsOnlyWhatOneCouldCall) {

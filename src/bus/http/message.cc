@@ -245,17 +245,22 @@ Result<net::HttpResponse> response_of(const json::Value& value) {
 }
 
 Result<net::HttpResponse> response_of(const Payload& value, Scanner& scanner) {
+  const auto of_document = [&value]() -> Result<net::HttpResponse> {
+    const Result<json::Value> whole = value.value();
+    if (!whole) return fail(whole.error());
+    return response_of(*whole);
+  };
   const std::string& text = value.text();
   const Result<std::span<const RawMember>> members =
       text.starts_with('{') ? scanner.scan(text) : fail(Code::kInvalidArgument, "no object");
-  if (!members) return response_of(value.value());
+  if (!members) return of_document();
   std::optional<std::string_view> status, headers, body;
   for (const RawMember& each : *members) {
     if (each.key == "status_code") status = each.value;
     if (each.key == "headers") headers = each.value;
     if (each.key == "body") body = each.value;
     // A name that is written in another way.
-    if (each.key.contains('\\')) return response_of(value.value());
+    if (each.key.contains('\\')) return of_document();
   }
   net::HttpResponse response;
   if (!status && !headers && !body) {
