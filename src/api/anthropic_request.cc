@@ -80,7 +80,12 @@ class Blocks {
   Result<> text(const Value& block, const std::string& at) {
     const Result<std::string> words = text_of(block, at);
     if (!words) return fail(words.error());
-    add_line(rest_.content, *words);
+    // What the assistant said is one text, whatever was thought between its blocks: the engine knows it by its whole.
+    if (rest_.role == llm::Role::kAssistant) {
+      rest_.content += *words;
+    } else {
+      add_line(rest_.content, *words);
+    }
     return {};
   }
 
@@ -244,6 +249,19 @@ Result<> read_stops(const Value& body, llm::Request& out) {
   return {};
 }
 
+// A schema for the answer: OpenAI's response_format, which wants a name.
+Result<> read_format(const Value& body, llm::Request& out) {
+  const Value* config = body.find("output_config");
+  const Value* format = config != nullptr ? config->find("format") : nullptr;
+  if (!format || format->is_null()) return {};
+  const Value* schema = format->find("schema");
+  if (format->string_or("type") != "json_schema" || !schema || !schema->is_object())
+    return bad_param("output_config.format", "expected a type json_schema with a schema");
+  out.sampling.response_format = Value::object(
+      {{"type", "json_schema"}, {"json_schema", Value::object({{"name", "answer"}, {"schema", *schema}})}});
+  return {};
+}
+
 // What both APIs call alike is read as OpenAI's is.
 Result<> read_sampling(const Value& body, llm::Request& out) {
   Value shared = Value::object();
@@ -261,7 +279,7 @@ Result<> read_sampling(const Value& body, llm::Request& out) {
 Result<ChatRequest> parse_anthropic_request(const Value& body) {
   ChatRequest out;
   for (const auto read : {read_model, read_system, read_messages, read_tools, read_tool_choice, read_thinking,
-                          read_sampling, read_stops}) {
+                          read_sampling, read_stops, read_format}) {
     if (Result<> ok = read(body, out.request); !ok) return fail(ok.error());
   }
   if (const Value* servers = body.find("mcp_servers");

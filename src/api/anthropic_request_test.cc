@@ -50,6 +50,33 @@ TEST(AnthropicRequest, BlocksBecomeMessagesOfAnyModel) {
   EXPECT_EQ(*r.messages[5].images[0].bytes, "hello");
 }
 
+TEST(AnthropicRequest, WhatTheAssistantSaidIsOneText) {
+  const auto request =
+      parse(R"({"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "go"},
+    {"role": "assistant", "content": [{"type": "text", "text": "A"}, {"type": "thinking", "thinking": "hm"},
+      {"type": "text", "text": "B"}]},
+    {"role": "user", "content": [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]}]})");
+  ASSERT_TRUE(request) << request.error().text();
+  EXPECT_EQ(request->request.messages[1].content, "AB");
+  EXPECT_EQ(request->request.messages[2].content, "one\ntwo");
+}
+
+TEST(AnthropicRequest, AFormatOfTheAnswerIsOpenAis) {
+  const auto format = [](std::string_view config) {
+    return parse(fmt::format(
+        R"({{"model":"m","max_tokens":1,"messages":[{{"role":"user","content":"x"}}],"output_config":{}}})",
+        config));
+  };
+  const auto given = format(R"({"format":{"type":"json_schema","schema":{"type":"object"}}})");
+  ASSERT_TRUE(given) << given.error().text();
+  EXPECT_EQ(json::write(*given->request.sampling.response_format),
+            R"({"type":"json_schema","json_schema":{"name":"answer","schema":{"type":"object"}}})");
+  EXPECT_FALSE(format("{}")->request.sampling.response_format);
+  for (const std::string_view bad :
+       {R"({"format":{"type":"xml"}})", R"({"format":{"type":"json_schema"}})", R"({"format":7})"})
+    EXPECT_EQ(format(bad).error().code, Code::kInvalidArgument) << bad;
+}
+
 TEST(AnthropicRequest, ResultsAloneAreNoMessageOfTheUser) {
   const Result<ChatRequest> request =
       parse(R"({"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "go"},

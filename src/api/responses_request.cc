@@ -38,7 +38,12 @@ Result<> read_part(const Value& part, const std::string& at, llm::Message& out) 
   const Value* text = part.find(type == "refusal" ? "refusal" : "text");
   if (!is_text) return bad_param(at, fmt::format("a part of type '{}' is not supported here", type));
   if (!text || !text->as_string()) return bad_param(at + ".text", "expected a string");
-  add_line(out.content, *text->as_string());
+  // What the assistant said is one text, in however many parts it was sent.
+  if (out.role == llm::Role::kAssistant) {
+    out.content += *text->as_string();
+  } else {
+    add_line(out.content, *text->as_string());
+  }
   return {};
 }
 

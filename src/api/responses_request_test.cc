@@ -51,6 +51,14 @@ TEST(ResponsesRequest, ItemsBecomeMessages) {
   EXPECT_EQ(request->echoed.find("top_p")->as_double(), 1.0);
 }
 
+TEST(ResponsesRequest, WhatTheAssistantSaidIsOneText) {
+  const Result<ResponsesRequest> request =
+      parse(R"({"model": "m", "input": [{"role": "user", "content": "go"},
+    {"role": "assistant", "content": [{"type": "output_text", "text": "A"}, {"type": "output_text", "text": "B"}]}]})");
+  ASSERT_TRUE(request) << request.error().text();
+  EXPECT_EQ(request->chat.request.messages[1].content, "AB");
+}
+
 TEST(ResponsesRequest, TextIsWhatTheUserSays) {
   const Result<ResponsesRequest> request = parse(R"({"model": "m", "input": "hello"})");
   ASSERT_TRUE(request);
