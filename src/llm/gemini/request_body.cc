@@ -1,5 +1,7 @@
 #include "llm/gemini/request_body.h"
 
+#include <algorithm>
+
 #include "base/base64.h"
 #include "llm/wire/provider_data.h"
 #include "llm/wire/turns.h"
@@ -105,8 +107,19 @@ void set_tools(json::Value& body, const Request& request) {
   body.set("toolConfig", json::Value::object({{"functionCallingConfig", std::move(calling)}}));
 }
 
+// The fewest thoughts that the model can be asked for; it refuses less.
+std::int64_t least_thoughts(std::string_view model) { return model.contains("2.5-pro") ? 128 : 0; }
+
+// The budget is part of the longest answer: half of that stays for what is said. A small model has no budgets between none and 512.
+std::int64_t within(std::int64_t budget, std::string_view model, std::optional<std::int64_t> max_tokens) {
+  if (max_tokens) budget = std::min(budget, *max_tokens / 2);
+  if (model.contains("flash-lite") && budget < 512) budget = 0;
+  return std::max(budget, least_thoughts(model));
+}
+
 // Models of the third generation take a level, those before it a number of tokens.
-json::Value thinking_of(std::string_view model, std::string_view effort) {
+json::Value thinking_of(std::string_view model, std::string_view effort,
+                        std::optional<std::int64_t> max_tokens) {
   json::Value out = json::Value::object();
   if (wants_signatures(model)) {
     out.set("includeThoughts", true);
@@ -115,11 +128,11 @@ json::Value thinking_of(std::string_view model, std::string_view effort) {
   }
   const bool off = effort == "none";
   out.set("includeThoughts", !off);
-  const int budget = off                                      ? 0
-                     : effort == "minimal" || effort == "low" ? 1024
-                     : effort == "medium"                     ? 8192
-                                                              : 24576;
-  out.set("thinkingBudget", budget);
+  const std::int64_t budget = off                                      ? 0
+                              : effort == "minimal" || effort == "low" ? 1024
+                              : effort == "medium"                     ? 8192
+                                                                       : 24576;
+  out.set("thinkingBudget", within(budget, model, max_tokens));
   return out;
 }
 
@@ -145,7 +158,7 @@ json::Object generation_of(const Request& request) {
     if (schema != nullptr) out.set("responseJsonSchema", *schema);
   }
   if (!sampling.reasoning_effort.empty())
-    out.set("thinkingConfig", thinking_of(request.model, sampling.reasoning_effort));
+    out.set("thinkingConfig", thinking_of(request.model, sampling.reasoning_effort, sampling.max_tokens));
   return out;
 }
 

@@ -92,9 +92,20 @@ TEST(GeminiBody, Parameters) {
       part(request, "generationConfig"),
       R"({"temperature":0.5,"topP":0.25,"topK":4,"presencePenalty":1.0,"frequencyPenalty":2.0,"maxOutputTokens":7,"seed":3,)"
       R"("stopSequences":["end"],"responseMimeType":"application/json","responseJsonSchema":{"a":1},)"
-      R"("thinkingConfig":{"includeThoughts":true,"thinkingBudget":8192}})");
+      R"("thinkingConfig":{"includeThoughts":true,"thinkingBudget":128}})");
+  request.model = "gemini-2.5-flash";
   request.sampling = {.reasoning_effort = "none"};
   EXPECT_TRUE(part(request, "generationConfig").contains(R"({"includeThoughts":false,"thinkingBudget":0})"));
+  request.model = "gemini-2.5-pro";  // always thinks
+  EXPECT_TRUE(part(request, "generationConfig").contains(R"("thinkingBudget":128})"));
+  request.sampling = {.max_tokens = 8192, .reasoning_effort = "high"};
+  EXPECT_TRUE(part(request, "generationConfig").contains(R"("thinkingBudget":4096})"))
+      << "half is for the answer";
+  request.model = "gemini-2.5-flash-lite";
+  request.sampling = {.max_tokens = 1000, .reasoning_effort = "low"};
+  EXPECT_TRUE(part(request, "generationConfig").contains(R"("thinkingBudget":0})"))
+      << "it has none below 512";
+  request.sampling = {.reasoning_effort = "none"};
   request.model = "gemini-3-flash";
   EXPECT_TRUE(
       part(request, "generationConfig").contains(R"({"includeThoughts":true,"thinkingLevel":"low"})"));
