@@ -36,7 +36,7 @@ json::Value call_block(const ToolCall& call) {
 
 json::Value result_block(const Part& part) {
   json::Value block = json::Value::object({{"type", "tool_result"}, {"tool_use_id", part.call.id}});
-  if (!part.text.empty()) block.set("content", part.text);
+  if (!wire::is_blank(part.text)) block.set("content", part.text);
   if (part.is_error) block.set("is_error", true);
   return block;
 }

@@ -1,5 +1,7 @@
 #include "llm/bedrock/bedrock_provider.h"
 
+#include <array>
+
 #include "llm/bedrock/request_body.h"
 #include "llm/bedrock/stream_reader.h"
 
@@ -11,18 +13,47 @@ constexpr std::string_view kRuntime = "bedrock-runtime.";
 constexpr std::string_view kControl = "bedrock.";
 constexpr std::string_view kDomain = ".amazonaws.com";
 
-bool is_awss(std::string_view host) { return host.starts_with(kRuntime) && host.ends_with(kDomain); }
+constexpr std::string_view kShippedRegion = "us-east-1";  // of the entry's address
+constexpr std::string_view kEntries = "providers.";       // begins the name of what says the entry's address
+
+// What inference profiles of a geography begin with, those across all of them too.
+constexpr std::array<std::string_view, 8> kGeographies{"us.", "eu.", "apac.", "us-gov.",
+                                                       "jp.", "au.", "ca.",   "global."};
+
+bool is_awss(std::string_view host) {
+  return host.starts_with(kRuntime) && host.ends_with(kDomain) &&
+         host.size() > kRuntime.size() + kDomain.size();
+}
 
 }  // namespace
+
+std::string region_at(const net::Url& root, std::string_view address_key, const Variables& variables) {
+  if (!is_awss(root.host)) return region_of(variables);
+  const std::string named =
+      root.host.substr(kRuntime.size(), root.host.size() - kRuntime.size() - kDomain.size());
+  const bool shipped = address_key.starts_with(kEntries) && named == kShippedRegion;
+  return shipped ? region_of(variables) : named;
+}
+
+std::string in_geography(std::string model, const std::string& geography) {
+  if (geography.empty() || model.starts_with("arn:")) return model;
+  for (const std::string_view known : kGeographies) {
+    if (model.starts_with(known)) {
+      model.erase(0, known.size());
+      break;
+    }
+  }
+  return model.starts_with(geography + ".") ? model : geography + "." + model;
+}
 
 Result<std::unique_ptr<BedrockProvider>> BedrockProvider::create(wire::ServerOptions options,
                                                                  Variables variables, net::HttpClient& http,
                                                                  runtime::EventLoop& loop) {
   Result<net::Url> root = wire::root_url(options.base_url, "", "");
   if (!root) return fail(root.error());
-  std::string region = region_of(variables);
+  std::string region = region_at(*root, options.address_key, variables);
   net::Url control = *root;
-  // The address is that of the region, unless it is none of AWS's (a proxy, a private endpoint).
+  // The entry's address becomes that of the region. One that is none of AWS's (a proxy, a private endpoint) stays.
   if (is_awss(root->host)) {
     root->host = fmt::format("{}{}{}", kRuntime, region, kDomain);
     control.host = fmt::format("{}{}{}", kControl, region, kDomain);
@@ -48,10 +79,7 @@ BedrockProvider::BedrockProvider(std::string root, std::string region, std::stri
       control_root_(std::move(control_root)),
       control_(std::move(control)) {}
 
-std::string BedrockProvider::id_of(const std::string& model) const {
-  if (geography_.empty() || model.starts_with("arn:") || model.starts_with(geography_ + ".")) return model;
-  return geography_ + "." + model;
-}
+std::string BedrockProvider::id_of(const std::string& model) const { return in_geography(model, geography_); }
 
 Task<Result<net::ClientRequest>> BedrockProvider::let_in(net::ClientRequest request, std::stop_token stop) {
   if (!server_->options().api_key.empty()) co_return request;

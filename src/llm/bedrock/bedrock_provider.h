@@ -8,6 +8,12 @@
 
 namespace chela::llm::bedrock {
 
+// The region that an address means: its own, unless it is the one of the entry of providers (`address_key` says what says it), which stands
+// for the account's region, or none of AWS's.
+std::string region_at(const net::Url& root, std::string_view address_key, const Variables& variables);
+// The id of a model in a geography ("eu"), also where the id names another; "" leaves it alone.
+std::string in_geography(std::string model, const std::string& geography);
+
 // AWS Bedrock's Converse. With an API key (a bearer token) requests carry it; without one they are signed with the account's keys.
 class BedrockProvider final : public Provider {
  public:

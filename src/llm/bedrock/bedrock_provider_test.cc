@@ -69,6 +69,61 @@ TEST_F(Bedrock, RequestsAreSignedOrCarryAKey) {
   EXPECT_FALSE(BedrockProvider::create({.base_url = "nonsense"}, variables(), *http, loop));
 }
 
+TEST_F(Bedrock, ARefusedSignatureDoesNotQuoteTheSessionsToken) {
+  testing::ScriptedModel model(loop);
+  ASSERT_TRUE(model.listen_tcp(0));
+  ASSERT_TRUE(model.load(
+      R"({"default":{"status":403,"error":{"message":"The Canonical String was x-amz-security-token:session-token-1 end"}}})"));
+  said.insert({{"AWS_ACCESS_KEY_ID", "AKID"},
+               {"AWS_SECRET_ACCESS_KEY", "secret"},
+               {"AWS_SESSION_TOKEN", "session-token-1"}});
+  const auto provider =
+      std::move(*BedrockProvider::create({.base_url = model.base_url()}, variables(), *http, loop));
+  Request request{.model = "m", .messages = {{.content = "hi"}}};
+  const Result<Answer> answer = runtime::block_on(loop, provider->complete(request, {}, std::nullopt, {}));
+  ASSERT_FALSE(answer);
+  EXPECT_FALSE(answer.error().text().contains("session-token-1")) << answer.error().text();
+  EXPECT_TRUE(answer.error().text().contains("[redacted] end")) << answer.error().text();
+  runtime::block_on(loop, model.stop());
+}
+
+TEST_F(Bedrock, AnAddressWithARegionIsTakenAtItsWord) {
+  said["AWS_REGION"] = "eu-west-1";
+  const auto region = [this](const std::string& host, std::string_view key) {
+    return region_at(*net::Url::parse("https://" + host), key, variables());
+  };
+  EXPECT_EQ(region("bedrock-runtime.us-east-1.amazonaws.com", "providers.bedrock.base_url"), "eu-west-1");
+  EXPECT_EQ(region("bedrock-runtime.us-east-1.amazonaws.com", "BEDROCK_BASE_URL"), "us-east-1");
+  EXPECT_EQ(region("bedrock-runtime.eu-central-1.amazonaws.com", "llm.base_url"), "eu-central-1");
+  EXPECT_EQ(region("bedrock-runtime.eu-central-1.amazonaws.com", "providers.bedrock.base_url"),
+            "eu-central-1");
+  EXPECT_EQ(region("proxy.test", "llm.base_url"), "eu-west-1");
+}
+
+TEST_F(Bedrock, AProfileOfAnotherGeographyIsThatOfTheChosenOne) {
+  EXPECT_EQ(in_geography("us.anthropic.claude-x-v1:0", ""), "us.anthropic.claude-x-v1:0");
+  EXPECT_EQ(in_geography("us.anthropic.claude-x-v1:0", "eu"), "eu.anthropic.claude-x-v1:0");
+  EXPECT_EQ(in_geography("eu.anthropic.claude-x-v1:0", "eu"), "eu.anthropic.claude-x-v1:0");
+  EXPECT_EQ(in_geography("amazon.nova-pro-v1:0", "apac"), "apac.amazon.nova-pro-v1:0");
+  EXPECT_EQ(in_geography("arn:aws:bedrock:x", "eu"), "arn:aws:bedrock:x");
+}
+
+TEST_F(Bedrock, AWayToKeysThatIsNotPerformedIsRefusedAndNobodyElseIsAsked) {
+  said["AWS_CONFIG_FILE"] = dir.path() + "/config";
+  said["AWS_SHARED_CREDENTIALS_FILE"] = dir.path() + "/credentials";
+  for (const std::string way : {"role_arn", "sso_session", "sso_start_url", "web_identity_token_file"}) {
+    write("config", "[default]\n" + way + " = x\naws_access_key_id = A\naws_secret_access_key = B\n");
+    EXPECT_EQ(keys().error().code, Code::kUnauthenticated);
+    EXPECT_TRUE(keys().error().message.contains(way)) << keys().error().message;
+  }
+  write("config", "[default]\ncredential_process = print-keys\n");
+  EXPECT_TRUE(keys().error().message.contains("credential_process"));
+  write("credentials", "[default]\naws_access_key_id = A\naws_secret_access_key = B\n");
+  EXPECT_EQ(keys()->access_key, "A") << "keys that are written down come before the program";
+  said["AWS_WEB_IDENTITY_TOKEN_FILE"] = "/token";
+  EXPECT_TRUE(keys().error().message.contains("AWS_WEB_IDENTITY_TOKEN_FILE"));
+}
+
 TEST_F(Bedrock, KeysOfTheSharedFiles) {
   EXPECT_EQ(keys().error().code, Code::kUnauthenticated);
   said["AWS_SHARED_CREDENTIALS_FILE"] = dir.path() + "/credentials";

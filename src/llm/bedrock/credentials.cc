@@ -1,5 +1,6 @@
 #include "llm/bedrock/credentials.h"
 
+#include <array>
 #include <map>
 
 #include "base/json.h"
@@ -18,6 +19,19 @@ constexpr std::string_view kContainer = "http://169.254.170.2";
 
 std::string or_else(std::string value, std::string_view fallback) {
   return value.empty() ? std::string(fallback) : value;
+}
+
+// Ways to keys that win over those written in the profile.
+constexpr std::array<std::string_view, 4> kWays{"role_arn", "web_identity_token_file", "sso_session",
+                                                "sso_start_url"};
+
+Error not_performed(std::string_view what) {
+  return Error{.code = Code::kUnauthenticated,
+               .message = fmt::format("{}, which chela does not perform. Next step: set AWS_ACCESS_KEY_ID, "
+                                      "AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN from `aws configure "
+                                      "export-credentials`, or AWS_BEARER_TOKEN_BEDROCK",
+                                      what)}
+      .with("retry", "no");
 }
 
 // What the shared files say of the chosen profile: the credentials' words win over those of the configuration.
@@ -57,21 +71,33 @@ Result<Keys> keys_from_json(std::string_view text) {
   return keys;
 }
 
-std::optional<Keys> Credentials::written_down() const {
+Result<std::optional<Keys>> Credentials::written_down() const {
   Keys keys{.access_key = variables_("AWS_ACCESS_KEY_ID"),
             .secret_key = variables_("AWS_SECRET_ACCESS_KEY"),
             .session_token = variables_("AWS_SESSION_TOKEN")};
   if (!keys.access_key.empty() && !keys.secret_key.empty()) return keys;
+  if (!variables_("AWS_WEB_IDENTITY_TOKEN_FILE").empty())
+    return fail(not_performed("AWS_WEB_IDENTITY_TOKEN_FILE is set"));
   std::map<std::string, std::string> said = profile(variables_);
+  const std::string name = or_else(variables_("AWS_PROFILE"), "default");
+  for (const std::string_view way : kWays) {
+    if (said.contains(std::string(way)))
+      return fail(not_performed(fmt::format("the AWS profile '{}' has {}", utf8::sanitize(name), way)));
+  }
   keys = {.access_key = said["aws_access_key_id"],
           .secret_key = said["aws_secret_access_key"],
           .session_token = said["aws_session_token"]};
-  if (keys.access_key.empty() || keys.secret_key.empty()) return std::nullopt;
-  return keys;
+  if (!keys.access_key.empty() && !keys.secret_key.empty()) return keys;
+  if (said.contains("credential_process"))
+    return fail(
+        not_performed(fmt::format("the AWS profile '{}' has credential_process", utf8::sanitize(name))));
+  return std::nullopt;
 }
 
 Task<Result<Keys>> Credentials::get(std::stop_token stop) {
-  if (std::optional<Keys> keys = written_down()) co_return std::move(*keys);
+  Result<std::optional<Keys>> written = written_down();
+  if (!written) co_return fail(std::move(written.error()));
+  if (*written) co_return std::move(**written);
   const UnixMs soon =
       loop_.clock().now() + std::chrono::duration_cast<std::chrono::milliseconds>(kRenewBefore).count();
   if (fetched_ && (fetched_->expires == 0 || fetched_->expires > soon)) co_return *fetched_;

@@ -45,7 +45,8 @@ json::Value call_block(const ToolCall& call) {
 
 json::Value result_block(const Part& part) {
   json::Value result = json::Value::object({{"toolUseId", part.call.id}});
-  result.set("content", json::Value::array({text_block(part.text.empty() ? "(nothing)" : part.text)}));
+  result.set("content",
+             json::Value::array({text_block(wire::is_blank(part.text) ? "(nothing)" : part.text)}));
   if (part.is_error) result.set("status", "error");
   return json::Value::object({{"toolResult", std::move(result)}});
 }

@@ -22,6 +22,18 @@ std::vector<std::string> secrets_of(const ServerOptions& options) {
   return secrets;
 }
 
+// Beside those what this one request carries: keys of an account, whose tokens change from call to call, are headers of it. Refused
+// signatures are answered with the text that was to be signed, headers and all.
+ErrorContext errors_of(const ErrorContext& errors, const net::Headers& headers) {
+  ErrorContext out = errors;
+  for (const auto& [name, value] : headers.fields) {
+    const std::string known = strings::lower(name);
+    const bool secret = known == "authorization" || known.contains("token") || known.contains("key");
+    if (secret && value.size() >= kMinSecretBytes) out.secrets.push_back(value);
+  }
+  return out;
+}
+
 // "v1", "v1beta", "v4"
 bool is_version(std::string_view segment) {
   return segment.size() >= 2 && segment[0] == 'v' && segment[1] >= '0' && segment[1] <= '9';
@@ -112,7 +124,7 @@ Error Server::transport_error(Error error) const {
 }
 
 // Reads as much of an error's body as is of use.
-Task<Error> Server::refusal(net::ClientStream& response, std::stop_token stop) {
+Task<Error> Server::refusal(net::ClientStream& response, ErrorContext errors, std::stop_token stop) {
   std::string body;
   while (body.size() < kMaxModelErrorBytes) {
     const Result<std::optional<std::string>> piece = co_await response.read(stop);
@@ -120,7 +132,7 @@ Task<Error> Server::refusal(net::ClientStream& response, std::stop_token stop) {
     if (!piece || !*piece) break;  // the status says enough
     body += **piece;
   }
-  co_return from_response(errors_, response.status(), response.headers(), body, loop_.clock().now());
+  co_return from_response(errors, response.status(), response.headers(), body, loop_.clock().now());
 }
 
 Task<Result<Answer>> Server::complete(net::ClientRequest request, std::unique_ptr<AnswerReader> reader,
@@ -129,19 +141,20 @@ Task<Result<Answer>> Server::complete(net::ClientRequest request, std::unique_pt
     request.headers.set("Content-Type", "application/json");
   request.deadline = deadline;
   request.max_body = options_.max_stream_bytes;
+  ErrorContext errors = errors_of(errors_, request.headers);
   Result<std::unique_ptr<net::ClientStream>> response = co_await http_.open(std::move(request), stop);
   if (!response) co_return fail(transport_error(std::move(response.error())));
   const int status = (*response)->status();
-  if (status < 200 || status > 299) co_return fail(co_await refusal(**response, stop));
+  if (status < 200 || status > 299) co_return fail(co_await refusal(**response, std::move(errors), stop));
 
   const auto failed = [&reader](Error error) {
     if (reader->streamed()) error.with("streamed", "1");
     if (reader->said() > 0) error.with("said_bytes", fmt::to_string(reader->said()));
     return fail(std::move(error));
   };
-  std::optional<SteadyTime> patience;  // for what follows the finish reason
+  std::optional<SteadyTime> patience;  // for what follows the finish reason, anew with each piece of it
   while (true) {
-    if (reader->finished() && !patience) patience = loop_.clock().steady() + options_.finish_timeout;
+    if (reader->finished()) patience = loop_.clock().steady() + options_.finish_timeout;
     if (reader->done())
       patience = std::min(patience.value_or(SteadyTime::max()), loop_.clock().steady() + kModelDrainTimeout);
     const runtime::StopScope scope(loop_, stop, patience);
@@ -159,11 +172,12 @@ Task<Result<Answer>> Server::complete(net::ClientRequest request, std::unique_pt
 
 Task<Result<json::Value>> Server::fetch(net::ClientRequest request, std::stop_token stop) {
   request.max_body = kMaxModelAnswerBytes;
+  const ErrorContext errors = errors_of(errors_, request.headers);
   const Result<net::HttpResponse> response = co_await http_.fetch(std::move(request), stop);
   if (!response) co_return fail(transport_error(response.error()));
   if (response->status < 200 || response->status > 299) {
     co_return fail(
-        from_response(errors_, response->status, response->headers, response->body, loop_.clock().now()));
+        from_response(errors, response->status, response->headers, response->body, loop_.clock().now()));
   }
   Result<json::Value> document = json::parse(utf8::sanitize(response->body));
   if (!document)

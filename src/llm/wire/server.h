@@ -65,7 +65,7 @@ class Server {
          net::HttpClient& http, runtime::EventLoop& loop);
 
   Error transport_error(Error error) const;
-  Task<Error> refusal(net::ClientStream& response, std::stop_token stop);
+  Task<Error> refusal(net::ClientStream& response, ErrorContext errors, std::stop_token stop);
 
   ServerOptions options_;
   std::shared_ptr<const net::EgressPolicy> egress_;

@@ -31,13 +31,16 @@ std::optional<json::Array> blocks_with_thoughts(const Turn& turn, std::string_vi
     if (part.kind == Part::Kind::kText) text = part.text;
     if (part.kind == Part::Kind::kCall) calls.push_back(&part);
   }
+  const bool said = has(turn, Part::Kind::kText);  // else the text was blank and is left out
   json::Array out;
   size_t call = 0;
   for (const json::Value& block : *kept->as_array()) {
     if (block.find(kTextBytes) != nullptr) {
       const std::int64_t bytes = block.int_or(kTextBytes, 0);
+      if (!said && bytes > 0) continue;
       if (bytes <= 0 || static_cast<size_t>(bytes) > text.size()) return std::nullopt;
-      out.push_back(block_of({.text = std::string(text.substr(0, static_cast<size_t>(bytes)))}));
+      const std::string_view piece = text.substr(0, static_cast<size_t>(bytes));
+      if (!is_blank(piece)) out.push_back(block_of({.text = std::string(piece)}));
       text.remove_prefix(static_cast<size_t>(bytes));
     } else if (block.find(kCall) != nullptr) {
       if (call == calls.size()) return std::nullopt;

@@ -22,6 +22,16 @@ TEST(Thoughts, AreWhereTheyWere) {
   EXPECT_EQ(json::write(place_of_call()), R"({"call":true})");
 }
 
+TEST(Thoughts, BlankTextsBesideThemAreLeftOut) {
+  Turn blank = step(R"({"p":[{"text_bytes":2},{"t":1},{"text_bytes":3},{"call":true}]})");
+  blank.parts[0].text = "\n\nabc";
+  EXPECT_EQ(json::write(*blocks_with_thoughts(blank, "p", block)), R"([{"t":1},"abc","f"])");
+  // Where all of it was blank the turn has no text at all.
+  Turn none = step(R"({"p":[{"t":1},{"text_bytes":2},{"call":true}]})");
+  none.parts.erase(none.parts.begin());
+  EXPECT_EQ(json::write(*blocks_with_thoughts(none, "p", block)), R"([{"t":1},"f"])");
+}
+
 TEST(Thoughts, OfAnotherAnswerAreNone) {
   EXPECT_FALSE(blocks_with_thoughts(step(kWhole), "q", block));
   for (const std::string data :

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/strings.h"
+
 namespace chela::llm::wire {
 namespace {
 
@@ -64,7 +66,7 @@ class Sides {
     // Of two messages in a row each would claim the turn's beginning.
     const bool alone = turn.parts.empty();
     turn.provider_data = alone ? std::move(message.provider_data) : std::string();
-    if (!message.content.empty()) turn.parts.push_back({.text = std::move(message.content)});
+    if (!is_blank(message.content)) turn.parts.push_back({.text = std::move(message.content)});
     for (Image& image : message.images)
       turn.parts.push_back({.kind = Part::Kind::kImage, .image = std::move(image)});
     for (ToolCall& call : message.tool_calls) {
@@ -92,7 +94,7 @@ class Sides {
 
  private:
   void add_system(Message message) {
-    if (message.content.empty()) return;
+    if (is_blank(message.content)) return;
     if (out_.turns.empty()) {
       if (!out_.system.empty()) out_.system += "\n\n";
       out_.system += message.content;
@@ -121,6 +123,8 @@ class Sides {
 };
 
 }  // namespace
+
+bool is_blank(std::string_view text) { return strings::trim(text).empty(); }
 
 std::vector<Message> well_ordered(std::vector<Message> messages) {
   Orderer orderer;

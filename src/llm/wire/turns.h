@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "llm/provider.h"
@@ -32,8 +33,12 @@ struct Turn {
   std::string provider_data = {};  // of an assistant that was one message
 };
 
+// Whether servers refuse the text as a part of its own: it has white space only, as models like to write it before calls.
+bool is_blank(std::string_view text);
+
 // The conversation as protocols want it that know two sides only, which take turns: the system's words before it apart, those in the midst of
-// it as the user's; results of tools are said by the user; neighbours of one side are one turn; the user begins. No turn is empty.
+// it as the user's; results of tools are said by the user; neighbours of one side are one turn; the user begins. No turn is empty,
+// no text blank.
 struct Turns {
   std::string system;
   std::vector<Turn> turns;

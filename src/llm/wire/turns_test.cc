@@ -75,6 +75,21 @@ TEST(AsTurns, ProviderDataBelongsToATurnThatWasOneMessage) {
   EXPECT_EQ(as_turns({user("x"), plain, first}).turns[1].provider_data, "");
 }
 
+TEST(AsTurns, BlankTextsAreNoPartsForServersRefuseThem) {
+  Message calling = asking({"a"});
+  calling.content = "\n\n";
+  calling.provider_data = "d";
+  const Turns got =
+      as_turns({{.role = Role::kSystem, .content = " \n"}, user("x"), calling, tool("a", "1"), user(" ")});
+  EXPECT_EQ(got.system, "");
+  ASSERT_EQ(got.turns.size(), 3u);
+  ASSERT_EQ(got.turns[1].parts.size(), 1u);
+  EXPECT_EQ(got.turns[1].parts[0].kind, Part::Kind::kCall);
+  EXPECT_EQ(got.turns[1].provider_data, "d");
+  EXPECT_EQ(got.turns[2].parts.size(), 1u);
+  EXPECT_TRUE(is_blank("") && is_blank(" \t\r\n") && !is_blank(" a "));
+}
+
 TEST(WithoutToolMessages, CallsAndResultsAreText) {
   const std::vector<Message> got =
       without_tool_messages({user("x"), asking({"a"}), tool("a", "noon"), tool("z", "old")});
