@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <functional>
 #include <list>
 #include <map>
@@ -133,6 +134,7 @@ class EngineImpl final : public Engine {
   Task<Result<std::string>> compact(ThreadPtr thread, KeyedMessage message);
   Task<Result<std::string>> summarize(ThreadPtr thread, KeyedMessage message);
   llm::Caller caller_of(const ThreadPtr& thread);
+  llm::Caller caller_of(const ThreadPtr& thread, std::shared_ptr<json::Array> choices);
   Task<Result<AgentSpec>> spec_for(Scope scope);
   void remember_model(const std::string& key, std::string model);
   Task<Result<ModelChoice>> model_for(Scope scope);
@@ -280,6 +282,7 @@ class EngineImpl final : public Engine {
   obs::Counter& turns_failed_;
   obs::Counter& turns_interrupted_;
   obs::Counter& late_results_;
+  std::array<obs::Counter*, 3> prefix_calls_;  // by turn::Prefix
   obs::Histogram& turn_seconds_;
 };
 

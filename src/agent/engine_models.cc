@@ -33,6 +33,21 @@ llm::Caller EngineImpl::caller_of(const ThreadPtr& thread) {
           .warn = warn};
 }
 
+// As caller_of, for a call whose choices of a model are kept: they are told at once, and stand in the record of its answer.
+llm::Caller EngineImpl::caller_of(const ThreadPtr& thread, std::shared_ptr<json::Array> choices) {
+  llm::Caller caller = caller_of(thread);
+  caller.chosen = [this, scope = thread->row.scope, id = thread->row.id, turn = thread->state.start.turn,
+                   choices = std::move(choices)](const json::Value& choice) {
+    choices->push_back(choice);
+    json::Value data = event_data("model_chosen", id, turn);
+    if (const json::Object* fields = choice.as_object()) {
+      for (const json::Member& each : *fields) data.set(each.key, each.value);
+    }
+    hub_.announce(scope, id, {"model_chosen", std::move(data)});
+  };
+  return caller;
+}
+
 // The agent as this user has it.
 Task<Result<AgentSpec>> EngineImpl::spec_for(Scope scope) {
   scope = normalised(std::move(scope));

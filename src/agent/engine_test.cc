@@ -51,6 +51,31 @@ TEST_F(EngineTest, ThePromptPrefixStaysTheSameFromTurnToTurn) {
   EXPECT_NE(a[0].content.find("You are a crab."), std::string::npos);
 }
 
+TEST_F(EngineTest, WhetherThePrefixWasKeptIsInTheLogAndCounted) {
+  provider_.say("one");
+  provider_.say("two");
+  const auto first = send("first");
+  outcome(*first);
+  outcome(*send("second", first->thread_id));
+  const std::string shown = parts_.metrics.render();
+  EXPECT_NE(shown.find("chela_prompt_prefix_total{prefix=\"first\"} 1"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("chela_prompt_prefix_total{prefix=\"kept\"} 1"), std::string::npos);
+  EXPECT_NE(shown.find("chela_prompt_prefix_total{prefix=\"changed\"} 0"), std::string::npos);
+}
+
+TEST_F(EngineTest, WhyAModelWasChosenIsInTheUsageEvent) {
+  provider_.choice = json::Value::object(
+      {{"provider", "p"}, {"model", "small"}, {"reason", "a greeting"}, {"cached", true}});
+  provider_.say("one");
+  const auto sent = send("hi");
+  outcome(*sent);
+  const std::string log = json::write(*run(engine().log(kScope, sent->thread_id, 0, 100)));
+  EXPECT_NE(log.find(R"("choices":[{"provider":"p","model":"small","reason":"a greeting","cached":true}])"),
+            std::string::npos)
+      << log;
+  EXPECT_NE(log.find(R"("prefix_is":"first")"), std::string::npos);
+}
+
 TEST_F(EngineTest, ToolsRunAndTheirResultsComeBack) {
   provider_.call({{"a", "free", R"({"n":1})"}, {"b", "free", R"({"n":2})"}});
   provider_.say("done");

@@ -38,6 +38,7 @@ class FakeProvider final : public llm::Provider {
   Task<Result<llm::Answer>> complete(llm::Request request, llm::DeltaSink sink,
                                      std::optional<SteadyTime> deadline, std::stop_token stop) override {
     requests.push_back(request);
+    if (choice && request.caller.chosen) request.caller.chosen(*choice);
     if (replies_.empty()) co_return fail(Code::kUpstream, "the test has no answer left");
     Reply reply = replies_.front();
     replies_.pop_front();
@@ -59,6 +60,7 @@ class FakeProvider final : public llm::Provider {
   }
 
   std::vector<llm::Request> requests;
+  std::optional<json::Value> choice;  // of a model, that is told of each call
   Result<std::vector<std::string>> listing = std::vector<std::string>{"fake"};  // of models()
   std::chrono::milliseconds listing_takes{0};
   std::chrono::milliseconds stall = std::chrono::hours(1);  // of replies that stall

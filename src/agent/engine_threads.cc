@@ -11,6 +11,13 @@
 namespace chela::agent {
 namespace {
 
+obs::Counter* prefix_counter(obs::Metrics& metrics, turn::Prefix prefix) {
+  return &metrics.counter(
+      "chela_prompt_prefix_total",
+      "Model calls of turns, by whether their prompt begins as the call before on the thread ended",
+      {{"prefix", std::string(turn::prefix_name(prefix))}});
+}
+
 constexpr size_t kLogPage = 1000;
 
 bool ends_turn(const store::LogRecord& record) {
@@ -40,6 +47,9 @@ EngineImpl::EngineImpl(Dependencies dependencies)
           d_.metrics.counter("chela_turns_total", "Turns ended, by state", {{"state", "interrupted"}})),
       late_results_(d_.metrics.counter("chela_late_results_total",
                                        "Results that came after their turn had ended, dropped")),
+      prefix_calls_{prefix_counter(d_.metrics, turn::Prefix::kFirst),
+                    prefix_counter(d_.metrics, turn::Prefix::kKept),
+                    prefix_counter(d_.metrics, turn::Prefix::kChanged)},
       turn_seconds_(d_.metrics.histogram("chela_turn_seconds", "Time from a turn's input to its end")) {}
 
 EngineImpl::~EngineImpl() = default;

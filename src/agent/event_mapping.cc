@@ -1,5 +1,7 @@
 #include "agent/event_mapping.h"
 
+#include <algorithm>
+
 #include "agent/turn/records.h"
 
 namespace chela::agent {
@@ -27,6 +29,11 @@ class Mapper {
   }
   void operator()(const turn::ModelAnswered& in) {
     Value data = Value::object({{"model", in.answer.model}, {"usage", usage_json(in.answer.usage)}});
+    if (!in.answer.provider.empty()) data.set("provider", in.answer.provider);
+    if (!in.choices.empty()) data.set("choices", in.choices);
+    const bool cached =
+        std::ranges::any_of(in.choices, [](const Value& choice) { return choice.bool_or("cached", false); });
+    if (cached) data.set("cached", true);
     add("usage", *data.as_object());
   }
   void operator()(const turn::ToolStarted& in) {

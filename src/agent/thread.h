@@ -29,6 +29,7 @@ struct Thread {
   std::stop_source stop{std::nostopstate};
   turn::Sources sources;
   AgentSpec agent;
+  turn::PrefixTracker prefix;
   ModelChoice model;
   bool working = false;  // a task performs effects; false while the turn sleeps
   bool repeated_call =

@@ -98,10 +98,12 @@ Task<> EngineImpl::settle_unfinished(ThreadPtr thread, std::string turn) {
 Task<> EngineImpl::call_model(ThreadPtr thread, std::string turn) {
   const Scope scope = thread->row.scope;
   llm::Request request = turn::build_request(thread->state, thread->sources);
-  append(
-      thread,
-      turn::ModelRequested{thread->state.iteration, turn::request_hash(request, thread->sources.tools->hash)},
-      Durability::kLazy);
+  const turn::PrefixNote prefix = thread->prefix.next(request, thread->sources.tools->hash);
+  prefix_calls_[static_cast<size_t>(prefix.is)]->add();
+  append(thread,
+         turn::ModelRequested{thread->state.iteration,
+                              turn::request_hash(request, thread->sources.tools->hash), prefix},
+         Durability::kLazy);
   const bool repeated = std::exchange(thread->repeated_call, false);
   hub_.begin_call(scope, thread->row.id, turn, repeated ? Hub::Attempt::kRepeated : Hub::Attempt::kFirst);
   const bool withheld =
@@ -111,7 +113,8 @@ Task<> EngineImpl::call_model(ThreadPtr thread, std::string turn) {
     const llm::Delta shown = reader->feed(delta);
     if (!withheld && current(*thread, turn)) hub_.delta(scope, thread->row.id, shown.text);
   };
-  request.caller = caller_of(thread);
+  const auto choices = std::make_shared<json::Array>();
+  request.caller = caller_of(thread, choices);
   Result<llm::Request> complete = co_await with_images(scope, std::move(request));
   Result<llm::Answer> answer = complete
                                    ? co_await thread->model.provider->complete(
@@ -131,7 +134,7 @@ Task<> EngineImpl::call_model(ThreadPtr thread, std::string turn) {
     const bool for_client =
         std::any_of(read.answer.tool_calls.begin(), read.answer.tool_calls.end(),
                     [&theirs](const llm::ToolCall& call) { return theirs.contains(call.name); });
-    const Durable logged = append(thread, turn::ModelAnswered{std::move(read.answer), read.refused},
+    const Durable logged = append(thread, turn::ModelAnswered{std::move(read.answer), read.refused, *choices},
                                   for_client ? Durability::kBarrier : Durability::kLazy);
     if (for_client) (void)co_await logged;  // an append that failed ends the turn by current()
     co_return;

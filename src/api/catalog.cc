@@ -108,8 +108,9 @@ Task<Result<Value>> test(const Services& services, CallContext context, Value ar
       .messages = {{.content = "Answer with the word ok."}},
       .sampling = {.max_tokens = kTestTokens},
       .caller = {.scope = context.scope, .channel = "v1", .key = context.principal.token_id}};
-  const Result<llm::Answer> answer = co_await services.provider_for(name).complete(
-      std::move(request), [](const llm::Delta&) {}, std::nullopt, limit.token());
+  const Result<llm::Answer> answer =
+      co_await services.provider_for(view.string_or("model"))
+          .complete(std::move(request), [](const llm::Delta&) {}, std::nullopt, limit.token());
   if (!answer && context.stop.stop_requested()) co_return fail(answer.error());
   const auto took =
       std::chrono::duration_cast<std::chrono::milliseconds>(services.loop->clock().steady() - began);

@@ -10,6 +10,8 @@ using json::Value;
 
 namespace {
 
+constexpr std::string_view kAutoModel = "auto";
+
 // Clients tell results by the ids of their calls; some models give none.
 void name_calls(const AnswerHead& head, std::vector<llm::ToolCall>& calls) {
   std::set<std::string> used;
@@ -20,8 +22,15 @@ void name_calls(const AnswerHead& head, std::vector<llm::ToolCall>& calls) {
 
 Task<Result<Value>> direct_chat(const Services& services, op::CallContext context, ChatRequest request,
                                 const AnswerFormat& format, op::EventSink& sink) {
+  // What a client calls so is for the engine to choose, unless there is a model of that very name.
+  const std::string own_default = services.models().model;
+  const bool automatic = request.request.model == kAutoModel && own_default != kAutoModel;
+  if (automatic) request.request.model = own_default;
   const std::string model = request.request.model;
-  agent::DialectProvider provider(services.provider_for(model), services.tool_calling(model));
+  const llm::ToolCalling calling = services.tool_calling(model);
+  // With tools in the prompt a request looks as if it had none: routing would mistake it.
+  const bool routed = automatic && (request.request.tools.empty() || calling == llm::ToolCalling::kNative);
+  agent::DialectProvider provider(services.provider_for(routed ? std::string_view() : model), calling);
   request.request.caller = {.scope = context.scope, .channel = "v1", .key = context.principal.token_id};
   if (!request.stream) {
     Result<llm::Answer> answer = co_await provider.complete(

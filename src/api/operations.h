@@ -16,6 +16,7 @@ Result<> add_operations(op::Registry& registry, const Services& services);
 
 Result<> add_anthropic(op::Registry& registry, const Services& services);
 Result<> add_bus(op::Registry& registry, const Services& services);
+Result<> add_routing(op::Registry& registry, const Services& services);
 Result<> add_catalog(op::Registry& registry, const Services& services);
 Result<> add_chat(op::Registry& registry, const Services& services);
 Result<> add_threads(op::Registry& registry, const Services& services);

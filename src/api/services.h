@@ -22,6 +22,9 @@ class Backends;
 namespace chela::llm::budget {
 class Budget;
 }
+namespace chela::llm::routing {
+class RoutingProvider;
+}
 namespace chela::memory {
 class Workspace;
 }
@@ -69,7 +72,8 @@ struct Services {
   SettingsService* settings = nullptr;
   const llm::Backends* backends = nullptr;
   llm::budget::Budget* budget = nullptr;
-  std::function<llm::Provider&(std::string_view model)> provider_for = {};  // "" = the configured model's
+  const llm::routing::RoutingProvider* routing = nullptr;
+  std::function<llm::Provider&(std::string_view model)> provider_for = {};  // "" = nobody named one
   // How the model is offered tools. Who asks a model directly has no agent that says otherwise.
   std::function<llm::ToolCalling(std::string_view model)> tool_calling = [](std::string_view) {
     return llm::ToolCalling::kNative;

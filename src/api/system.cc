@@ -1,6 +1,7 @@
 #include "api/operations.h"
 #include "api/schema_text.h"
 #include "api/views.h"
+#include "llm/routing/routing_provider.h"
 
 namespace chela::api {
 namespace {
@@ -52,21 +53,30 @@ Task<Result<Value>> status(const Services& services) {
   for (const agent::AgentInfo& each : services.engine->agents()) agents.push_back(each.name);
   Value ports = Value::object();
   for (const auto& [name, port] : now.ports) ports.set(name, port);
-  co_return Value::object({{"version", now.version},
-                           {"pid", now.pid},
-                           {"started_at", format_rfc3339(now.started_at)},
-                           {"uptime_secs", (services.loop->clock().now() - now.started_at) / 1000},
-                           {"home", now.home},
-                           {"socket", now.socket},
-                           {"ports", std::move(ports)},
-                           {"sse_connections", now.event_streams},
-                           {"ws_connections", now.sockets},
-                           {"total_connections", now.connections},
-                           {"backend", services.models().backend},
-                           {"model", services.models().model},
-                           {"agents", std::move(agents)},
-                           {"usage", usage_view(sum)},
-                           {"model_usage", std::move(models)}});
+  Value view = Value::object({{"version", now.version},
+                              {"pid", now.pid},
+                              {"started_at", format_rfc3339(now.started_at)},
+                              {"uptime_secs", (services.loop->clock().now() - now.started_at) / 1000},
+                              {"home", now.home},
+                              {"socket", now.socket},
+                              {"ports", std::move(ports)},
+                              {"sse_connections", now.event_streams},
+                              {"ws_connections", now.sockets},
+                              {"total_connections", now.connections},
+                              {"backend", services.models().backend},
+                              {"model", services.models().model},
+                              {"agents", std::move(agents)},
+                              {"usage", usage_view(sum)},
+                              {"model_usage", std::move(models)}});
+  if (services.routing != nullptr && !services.routing->cheap_model().empty()) {
+    const llm::routing::RoutingStats routed = services.routing->stats();
+    view.set("routing", Value::object({{"cheap_model", services.routing->cheap_model()},
+                                       {"total", routed.total},
+                                       {"cheap", routed.cheap},
+                                       {"primary", routed.primary},
+                                       {"escalations", routed.escalations}}));
+  }
+  co_return view;
 }
 
 Task<Result<Value>> document(const op::Registry& registry, const Services& services) {
@@ -112,6 +122,9 @@ Result<> add_system(op::Registry& registry, const Services& services) {
         "sse_connections": {"type": "integer"}, "ws_connections": {"type": "integer"}, "total_connections": {"type": "integer"},
         "backend": {"type": "string"}, "model": {"type": "string"}, "agents": {"type": "array", "items": {"type": "string"}},
         "usage": {"type": "object", "description": "of all users since the start"},
+        "routing": {"type": "object", "description": "calls since the start that smart routing decided about; only with a cheap model",
+          "properties": {"cheap_model": {"type": "string"}, "total": {"type": "integer"}, "cheap": {"type": "integer"},
+          "primary": {"type": "integer"}, "escalations": {"type": "integer"}}},
         "model_usage": {"type": "array", "items": {"type": "object", "properties": {
           "model": {"type": "string"}, "turns": {"type": "integer"}, "input_tokens": {"type": "integer"},
           "output_tokens": {"type": "integer"}, "cached_tokens": {"type": "integer"},

@@ -132,6 +132,14 @@ Result<> Assembly::make_models() {
       {.loop = loop_, .poller = poller_, .http = http_, .ids = ids_, .keys = keys_, .count = count});
   if (!backends) return fail(backends.error());
   backends_ = std::move(*backends);
+  models_ = std::make_unique<ModelAccess>(ModelAccess::Parts{
+      .loop = loop_,
+      .metrics = metrics_,
+      .store = foundation_->database().response_cache(),
+      .backends = *backends_,
+      .own = [this](std::string_view model) -> llm::Provider& { return backends_->provider_for(model); },
+      .settings = [this]() -> const config::LlmSettings& { return settings().llm; },
+      .asking = owner_});
   if (options_.model != nullptr)
     only_model_ =
         std::make_unique<llm::RetryProvider>(*options_.model, loop_, ids_, settings().llm.max_retries);
@@ -159,12 +167,15 @@ Result<> Assembly::make_engine() {
     if (Result<> good = backends_->check(model); !good) return fail(std::move(good.error()));
     const llm::ModelInfo info = backends_->info(model);
     const std::int64_t known = info.context_tokens;
-    return agent::ModelChoice{.provider = &provider_for(model),
+    // With tools in the prompt a request looks as if it had none: routing would mistake it.
+    const llm::ToolCalling calling = agent.tool_calling.value_or(info.tools);
+    const bool routed = agent.model.empty() && calling == llm::ToolCalling::kNative;
+    return agent::ModelChoice{.provider = &provider_for(routed ? std::string_view() : model),
                               .model = model,
                               .context_tokens = known > 0 ? known : settings().agent.context_tokens,
                               .sees_images = info.sees_images,
                               .prompt = info.prompt,
-                              .tools = agent.tool_calling.value_or(info.tools)};
+                              .tools = calling};
   };
   engine_ = agent::make_engine(
       {.loop = loop_,
@@ -194,32 +205,32 @@ Result<> Assembly::make_engine() {
 
 Result<> Assembly::make_front() {
   tokens_ = std::make_unique<security::TokenService>(foundation_->database().tokens(), loop_.clock());
-  services_ = {.loop = &loop_,
-               .ids = &ids_,
-               .engine = engine_.get(),
-               .memory = memory_.get(),
-               .tokens = tokens_.get(),
-               .vault = &vault_,
-               .tools = &tools_,
-               .settings = &foundation_->service(),
-               .backends = backends_.get(),
-               .budget = budget_.get(),
-               .provider_for = [this](std::string_view model) -> llm::Provider& {
-                 return provider_for(model.empty() ? backends_->default_model() : std::string(model));
-               },
-               .tool_calling = [this](std::string_view model) { return backends_->info(model).tools; },
-               .models =
-                   [this] {
-                     return api::ModelSettings{.backend = backends_->backend_id(),
-                                               .model = backends_->default_model()};
-                   },
-               .price = [this](std::string_view model) { return backends_->info(model).price; },
-               .status = [this] { return status(); },
-               .call_function =
-                   [this](op::CallContext context, std::string id, json::Value data) {
-                     return call_function(std::move(context), std::move(id), std::move(data));
-                   },
-               .ready = [this] { return ready_; }};
+  services_ = {
+      .loop = &loop_,
+      .ids = &ids_,
+      .engine = engine_.get(),
+      .memory = memory_.get(),
+      .tokens = tokens_.get(),
+      .vault = &vault_,
+      .tools = &tools_,
+      .settings = &foundation_->service(),
+      .backends = backends_.get(),
+      .budget = budget_.get(),
+      .routing = &models_->routing(),
+      .provider_for = [this](std::string_view model) -> llm::Provider& { return provider_for(model); },
+      .tool_calling = [this](std::string_view model) { return backends_->info(model).tools; },
+      .models =
+          [this] {
+            return api::ModelSettings{.backend = backends_->backend_id(),
+                                      .model = backends_->default_model()};
+          },
+      .price = [this](std::string_view model) { return backends_->info(model).price; },
+      .status = [this] { return status(); },
+      .call_function =
+          [this](op::CallContext context, std::string id, json::Value data) {
+            return call_function(std::move(context), std::move(id), std::move(data));
+          },
+      .ready = [this] { return ready_; }};
   if (Result<> added = api::add_operations(operations_, services_); !added) return added;
   if (options_.front == Front::kNone) return {};
   Result<std::string> token =
@@ -251,11 +262,7 @@ Result<> Assembly::make_front() {
 // A model, or the worker that answers in its place.
 llm::Provider& Assembly::provider_for(std::string_view model) {
   if (only_model_) return *only_model_;
-  llm::Provider& own = backends_->provider_for(model);
-  if (!bus_) return own;
-  std::unique_ptr<llm::BusProvider>& before = bus_providers_[&own];
-  if (!before) before = std::make_unique<llm::BusProvider>(own, bus_->bus(), owner_);
-  return *before;
+  return model.empty() ? models_->unnamed() : models_->named(model);
 }
 
 // Workers connect where clients of the gateway may; a process without TCP has no bus.
@@ -281,6 +288,7 @@ Result<> Assembly::make_bus() {
   operations_.set_detour(*detour_);
   knowledge_->use(bus_->bus());
   memories_ = std::make_unique<BusMemories>(loop_, *engine_, bus_->bus());
+  models_->use(bus_->bus());
   embedder_ = std::make_unique<memory::BusEmbedder>(bus_->bus());
   memory_->use(*embedder_);
   worker_tools_ = std::make_unique<tools::WorkerTools>(bus_->bus(), tools_);
@@ -329,6 +337,10 @@ Result<> Assembly::follow_settings() {
   live.subscribe({"llm.model", "ollama.model", "openai.model"}, [this](const config::Settings& now) {
     backends_->set_default_model(now.llm.model, now.llm.model_naming);
   });
+  // They are read at each call.
+  live.subscribe(
+      {"llm.cache", "llm.cache_entries", "llm.cache_ttl", "llm.cascade", "llm.cheap_model", "llm.routing"},
+      [](const config::Settings&) {});
   live.subscribe({"traces.model_name", "traces.output", "traces.record"},
                  [this](const config::Settings& now) { recorder_.configure(now.traces); });
   if (const auto unheard = live.unheard(); !unheard.empty())
@@ -425,6 +437,7 @@ Task<> Assembly::stop() {
   if (bus_) co_await bus_->stop();
   if (gateway_) co_await gateway_->stop(kFrontGrace);
   co_await backends_->stop();
+  co_await models_->stop();
   co_await budget_->stop();
   co_await tool_runner_->close();
   co_await hooks_.close();

@@ -11,6 +11,7 @@
 #include "app/engine_file.h"
 #include "app/foundation.h"
 #include "app/knowledge.h"
+#include "app/model_access.h"
 #include "app/paths.h"
 #include "app/provider_keys.h"
 #include "app/trace_recorder.h"
@@ -21,7 +22,6 @@
 #include "hooks/hooks.h"
 #include "llm/backends/backends.h"
 #include "llm/budget/budget.h"
-#include "llm/bus/bus_provider.h"
 #include "llm/retry.h"
 #include "memory/bus/bus_embedder.h"
 #include "memory/workspace.h"
@@ -98,6 +98,7 @@ class Assembly {
   Task<> reload_configuration();
   Result<> announce();
   Task<> import_identity();
+  // "" where nobody named a model.
   llm::Provider& provider_for(std::string_view model);
   void notify(std::string_view state) const;
   Task<Result<json::Value>> call_function(op::CallContext context, std::string id, json::Value data);
@@ -132,6 +133,7 @@ class Assembly {
   std::vector<config::BudgetRule> agent_budgets_;
   std::unique_ptr<llm::budget::Budget> budget_;
   std::unique_ptr<llm::Backends> backends_;
+  std::unique_ptr<ModelAccess> models_;
   std::unique_ptr<llm::RetryProvider> only_model_;  // before options_.model
   TraceRecorder recorder_;
   std::unique_ptr<agent::Engine> engine_;
@@ -147,7 +149,6 @@ class Assembly {
   std::unique_ptr<BusMemories> memories_;
   std::unique_ptr<memory::BusEmbedder> embedder_;
   std::unique_ptr<tools::WorkerTools> worker_tools_;
-  std::map<llm::Provider*, std::unique_ptr<llm::BusProvider>> bus_providers_;  // by what they stand before
 };
 
 }  // namespace chela::app

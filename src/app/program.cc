@@ -172,6 +172,8 @@ Task<int> Program::dispatch() {
     };
     co_return co_await with_client(use, Foundation::Storage::kFile, Fetch::kNo);
   }
+  if (const auto* command = std::get_if<cli::RouteCommand>(&line_.command))
+    co_return co_await inspect_route(*command);
   if (const auto* command = std::get_if<cli::BusCommand>(&line_.command))
     co_return co_await call_function(*command);
   if (const auto* command = std::get_if<cli::CompleteCommand>(&line_.command))

@@ -53,6 +53,8 @@ class Program {
   Task<int> with_vault(cli::OperationCommand command);
   Task<int> keep_secret(cli::SecretCommand command);
   bool uses_screen() const;
+  Task<int> inspect_route(cli::RouteCommand command);
+  Task<int> route_lines(cli::Client& client);
   Task<int> call_function(cli::BusCommand command);
   // A list that a function of the bus gives: the member that it is ("" = the value itself), and those of its rows.
   struct BusList {

@@ -88,6 +88,12 @@ struct BusCommand {
 // What the engine makes of texts of models: JSON lines from standard input.
 struct InspectCommand {};
 
+// Which model messages would be given to, and why: one from the arguments, else JSON lines from standard input.
+struct RouteCommand {
+  std::string text = {};
+  bool json = false;
+};
+
 // Plays traces on an engine of its own and says which expectations did not hold.
 struct ReplayTraceCommand {
   std::vector<std::string> files;
@@ -112,7 +118,7 @@ struct CommandLine {
   std::vector<std::pair<std::string, std::string>> settings;  // --set KEY=VALUE and its short forms
   std::variant<RunCommand, OperationCommand, ConfigFileCommand, SecretCommand, PullCommand, DoctorCommand,
                StatusCommand, OnboardCommand, ServiceCommand, EngineCommand, BusCommand, InspectCommand,
-               ReplayTraceCommand, VersionCommand, CompletionCommand, CompleteCommand>
+               RouteCommand, ReplayTraceCommand, VersionCommand, CompletionCommand, CompleteCommand>
       command;
 };
 

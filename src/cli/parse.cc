@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 
+#include "base/strings.h"
 #include "cli/command_line.h"
 #include "cli/command_tree.h"
 #include "cli/parse_end.h"
@@ -486,6 +487,14 @@ class Parser {
             "\"parameters\"}]}",
             inspect)
         ->callback([this] { out_.command = InspectCommand{}; });
+    CLI::App* routed = command("route",
+                               "which model a message would be given to, and why; without TEXT for lines "
+                               "{\"message\", \"toolCount\"?} from standard input",
+                               inspect);
+    routed->add_option("TEXT", route_words_, "the message, in one or more words")->type_name("");
+    routed->add_flag("--json", json_, "the value as JSON");
+    routed->callback(
+        [this] { out_.command = RouteCommand{.text = strings::join(route_words_, " "), .json = json_}; });
     CLI::App* completion =
         command("completion", "a script that lets the shell complete: source <(chela completion bash)");
     completion->add_option("SHELL", id_, "the shell that is to complete")
@@ -509,6 +518,7 @@ class Parser {
   EngineCommand engine_;
   BusCommand bus_;
   ReplayTraceCommand trace_;
+  std::vector<std::string> route_words_;
   std::vector<std::string> settings_;
   std::vector<std::string> permissions_;
   std::vector<std::string> help_words_;

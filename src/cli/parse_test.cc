@@ -50,6 +50,9 @@ TEST(CommandLine, TracesAreRecordedExportedAndPlayed) {
 
 TEST(CommandLine, InspectingToolCalls) {
   command<InspectCommand>({"inspect", "tool-calls"});
+  EXPECT_EQ(command<RouteCommand>({"inspect", "route", "hello", "there"}).text, "hello there");
+  EXPECT_EQ(command<RouteCommand>({"inspect", "route"}).text, "");
+  EXPECT_TRUE(command<RouteCommand>({"inspect", "route", "hello", "--json"}).json);
   const auto alone = parse({"inspect"});
   EXPECT_TRUE(std::holds_alternative<ParseEnd>(alone));
 }

@@ -133,6 +133,22 @@ std::string providers(const Value& value) {
   return table({"  PROVIDER", "USABLE", "MODELS", "KEY", "ADDRESS"}, rows);
 }
 
+// The model, why, and what the dimensions say.
+std::string routed(const Value& value) {
+  std::string out = fmt::format("{}/{} ({}): {}\n", value.string_or("provider"), value.string_or("model"),
+                                value.string_or("route"), value.string_or("reason"));
+  out += fmt::format("tier {}, {}, score {} of 100, decided by {}\n", value.string_or("tier"),
+                     value.string_or("level"), value.int_or("score", 0), value.string_or("by"));
+  const Value* dimensions = value.find("dimensions");
+  if (dimensions == nullptr || dimensions->as_array() == nullptr) return out;
+  std::vector<Row> rows;
+  for (const Value& each : *dimensions->as_array()) {
+    if (each.int_or("score", 0) == 0) continue;
+    rows.push_back({each.string_or("name"), cell(each, "score"), cell(each, "weight")});
+  }
+  return rows.empty() ? out : out + table({"DIMENSION", "SCORE", "WEIGHT %"}, rows);
+}
+
 std::string tested(const Value& value) {
   const std::string where = fmt::format("{} ({} as {})", value.string_or("model"),
                                         value.string_or("provider"), value.string_or("sent_as"));
@@ -208,6 +224,7 @@ std::string text_for(std::string_view operation, const Value& value) {
   if (operation == "catalog::providers") return providers(value);
   if (operation == "catalog::aliases") return list(value, "aliases", {"ALIAS", "MODEL"}, {"alias", "model"});
   if (operation == "model::test") return tested(value);
+  if (operation == "llm::route") return routed(value);
   if (operation == "model::use") return used(value);
   if (operation == "token::create") return value.string_or("token") + "\n";
   if (operation == "system::status" || operation == "engine::queue::topic_stats") return members(value);

@@ -33,6 +33,13 @@ Failure unknown_key(std::string_view where, std::string_view name) {
   return fail(Code::kInvalidArgument, "{}: there is no key '{}'; did you mean '{}'?", where, name, closest);
 }
 
+// What another system's variable says in this one's words: one that is named after seconds holds a bare number of them.
+std::string from_foreign(const Key& key, std::string_view variable, const std::string& text) {
+  if (key.foreign_says == Foreign::kPresence) return "true";
+  const bool bare = text.find_first_not_of("0123456789") == std::string::npos;
+  return key.type == Type::kDuration && bare && variable.ends_with("_SECS") ? text + "s" : text;
+}
+
 // The highest layer that has the key.
 Found find(const Key& key, const Sources& sources, const std::vector<FileValue>& file) {
   for (auto flag = sources.flags.rbegin(); flag != sources.flags.rend(); ++flag) {
@@ -45,7 +52,7 @@ Found find(const Key& key, const Sources& sources, const std::vector<FileValue>&
   if (const std::string* text = variable(env_name(key))) return {*text, Layer::kEnvironment, env_name(key)};
   for (const std::string_view foreign : key.foreign) {
     if (const std::string* text = variable(std::string(foreign)))
-      return {key.foreign_says == Foreign::kPresence ? "true" : *text, Layer::kForeign, std::string(foreign)};
+      return {from_foreign(key, foreign, *text), Layer::kForeign, std::string(foreign)};
   }
   for (const FileValue& value : file) {
     if (value.name == key.name)

@@ -100,6 +100,12 @@ Result<LlmSettings> llm_settings(const Lookup& value) {
   llm.extra_headers = std::move(*extra);
   llm.max_retries = static_cast<int>(int_value(value("llm.max_retries").text));
   llm.stall_timeout = duration(value("llm.stall_timeout"));
+  llm.cheap_model = value("llm.cheap_model").text;
+  llm.cascade = bool_value(value("llm.cascade").text);
+  llm.routing = value("llm.routing").text;
+  llm.cache = bool_value(value("llm.cache").text);
+  llm.cache_ttl = duration(value("llm.cache_ttl"));
+  llm.cache_entries = int_value(value("llm.cache_entries").text);
   if (const Value tokens = value("llm.max_tokens"); tokens.given) llm.max_tokens = int_value(tokens.text);
   if (const Value temperature = value("llm.temperature"); temperature.given)
     llm.temperature = number_value(temperature.text);

@@ -54,6 +54,12 @@ struct LlmSettings {
   std::chrono::milliseconds stall_timeout{};
   std::optional<std::int64_t> max_tokens;
   std::optional<double> temperature;
+  std::string cheap_model;  // "" = the default model is asked for everything
+  bool cascade = true;
+  std::string routing;  // "score" or "keywords"
+  bool cache = false;
+  std::chrono::milliseconds cache_ttl{};
+  std::int64_t cache_entries = 0;  // of a user
 };
 
 enum class WhenBusy { kSteer, kQueue };

@@ -71,7 +71,13 @@ struct ToBody {
     return o;
   }
   Object operator()(const ModelRequested& in) const {
-    return {{"iteration", in.iteration}, {"hash", in.hash}};
+    Object o{{"iteration", in.iteration}, {"hash", in.hash}};
+    if (!in.prefix.hash.empty()) {
+      o.set("prefix", in.prefix.hash);
+      o.set("prefix_messages", in.prefix.messages);
+      o.set("prefix_is", prefix_name(in.prefix.is));
+    }
+    return o;
   }
   Object operator()(const ModelAnswered& in) const {
     const llm::Answer& a = in.answer;
@@ -85,6 +91,8 @@ struct ToBody {
     if (!calls.empty()) o.set("tool_calls", std::move(calls));
     if (!a.provider_data.empty()) o.set("provider_data", a.provider_data);
     if (in.refused != dialects::Refused::kNothing) o.set("refused", refused_name(in.refused));
+    if (!a.provider.empty()) o.set("provider", a.provider);
+    if (!in.choices.empty()) o.set("choices", in.choices);
     return o;
   }
   Object operator()(const ToolRequested& in) const {
@@ -200,7 +208,11 @@ Result<Input> read(const Value& v, TurnStarted in) {
 }
 
 Result<Input> read(const Value& v, ModelRequested) {
-  return ModelRequested{static_cast<int>(v.int_or("iteration", 0)), v.string_or("hash")};
+  return ModelRequested{static_cast<int>(v.int_or("iteration", 0)),
+                        v.string_or("hash"),
+                        {.hash = v.string_or("prefix"),
+                         .messages = v.int_or("prefix_messages", 0),
+                         .is = prefix_from_name(v.string_or("prefix_is")).value_or(Prefix::kFirst)}};
 }
 
 Result<Input> read(const Value& v, ModelAnswered in) {
@@ -213,8 +225,10 @@ Result<Input> read(const Value& v, ModelAnswered in) {
   in.answer.usage = usage_from(member(v, "usage"));
   in.answer.finish_reason = llm::finish_reason_from_name(v.string_or("finish_reason"));
   in.answer.model = v.string_or("model");
+  in.answer.provider = v.string_or("provider");
   in.answer.provider_data = v.string_or("provider_data");
   in.refused = refused_from_name(v.string_or("refused")).value_or(dialects::Refused::kNothing);
+  in.choices = list(v, "choices");
   return in;
 }
 

@@ -11,6 +11,7 @@
 #include "agent/dialects/outcome.h"
 #include "agent/turn/conversation.h"
 #include "agent/turn/decision.h"
+#include "agent/turn/prefix.h"
 #include "base/error.h"
 #include "llm/models.h"
 #include "llm/provider.h"
@@ -66,12 +67,14 @@ struct TurnStarted {
 struct ModelRequested {
   int iteration = 0;
   std::string hash;  // of the canonical JSON of the request
+  PrefixNote prefix = {};
 };
 
 struct ModelAnswered {
   llm::Answer answer;
   // What the text held that was meant as a call and is none.
   dialects::Refused refused = dialects::Refused::kNothing;
+  json::Array choices = {};  // of the model, and why, as llm::Caller::chosen has told them
 };
 std::string_view refused_name(dialects::Refused refused);  // "nothing", "unreadable", "cut"
 

@@ -41,6 +41,7 @@ class RoutingProvider final : public Provider {
   // What complete() would do first.
   Plan plan(const Request& request) const;
   RoutingStats stats() const;
+  std::string cheap_model() const { return parts_.rules().cheap_model; }  // "" = nothing is routed
 
  private:
   Task<Plan> choose(const Request& request, std::stop_token stop);
