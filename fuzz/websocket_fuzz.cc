@@ -14,11 +14,11 @@ namespace {
 
 constexpr size_t kMaxMessage = 300;
 
-std::string read_all(std::string bytes, size_t piece) {
+std::string read_all(std::string_view bytes, size_t piece) {
   net::FrameReader reader(kMaxMessage);
   std::string seen;
   for (size_t at = 0; at < bytes.size(); at += piece) {
-    std::span<char> part = std::span(bytes).subspan(at, std::min(piece, bytes.size() - at));
+    std::string_view part = bytes.substr(at, piece);
     for (;;) {
       const net::FrameReader::Event event = reader.next(part);
       if (event == net::FrameReader::Event::kNeedMore) break;

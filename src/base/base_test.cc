@@ -6,6 +6,7 @@
 #include "base/likeness.h"
 #include "base/limits.h"
 #include "base/strings.h"
+#include "base/text_parts.h"
 #include "base/time.h"
 #include "base/utf8.h"
 
@@ -123,6 +124,13 @@ TEST(Likeness, ClosestNameIsTheOneThatWasMeant) {
   EXPECT_EQ(likeness::closest("ab", {"xy"}), "");
   EXPECT_EQ(likeness::closest("", {"a"}), "");
   EXPECT_EQ(likeness::closest(std::string(65, 'a'), {std::string(66, 'a')}), "");
+}
+
+TEST(TextParts, AreOneText) {
+  const TextParts parts{.before = "{\"a\":", .middle = "[1]", .after = "}"};
+  EXPECT_EQ(parts.joined(), R"({"a":[1]})");
+  EXPECT_EQ(parts.size(), parts.joined().size());
+  EXPECT_EQ(TextParts{.before = "x"}.joined(), "x");
 }
 
 }  // namespace

@@ -136,9 +136,9 @@ void Bus::bad_frame(Worker& worker, const Error& error) {
 }
 
 // A worker that does not take what is meant for it is cut off: what it misses would leave it waiting for ever.
-void Bus::send(Worker& worker, const std::string& frame) {
+void Bus::send(Worker& worker, const TextParts& frame) {
   if (worker.link == nullptr || worker.cut_off) return;
-  if (const Result<> sent = worker.link->send(frame); !sent) {
+  if (const Result<> sent = worker.link->send_parts(frame); !sent) {
     worker.cut_off = true;
     log::warn("bus", "a worker is cut off", {{"worker", worker.id}, {"reason", sent.error().message}});
     worker.link->close(kPolicyViolation, "it reads too slowly");

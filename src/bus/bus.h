@@ -147,7 +147,8 @@ class Bus {
   };
 
   void handle(const WorkerPtr& worker, Envelope& frame);
-  void send(Worker& worker, const std::string& frame);
+  void send(Worker& worker, const TextParts& frame);
+  void send(Worker& worker, std::string_view frame) { send(worker, TextParts{.before = frame}); }
   void bad_frame(Worker& worker, const Error& error);
 
   // bus_calls.cc

@@ -212,10 +212,8 @@ Result<> Bus::invoke_worker(PendingCall call, write::Invoke message, std::option
   message.invocation_id = id;
   const std::string baggage = told ? write::quoted(with_scope(told->baggage, told->scope, id)) : "";
   if (told) message.trace.baggage = baggage;
-  std::string frame;
-  frame.reserve(message.data.size() + 512);
-  write::invoke(frame, message);
-  if (Result<> sent = callee->link->send(frame); !sent) {
+  const write::Relay frame = write::invoke(message);
+  if (Result<> sent = callee->link->send_parts(frame.parts()); !sent) {
     if (const std::optional<PendingCall> failed = calls_.take(id, *callee))
       end_call(*failed, {.code = "channel_send_failed",
                          .message = fmt::format("{} could not be reached: {}", failed->function_id,
@@ -297,13 +295,11 @@ void Bus::end_local(const Asker& asker, size_t bytes, const Result<std::string>&
   }
   if (asker.id.empty() || asker.worker->link == nullptr) return;
   if (!value) return answer(asker, to_wire(value.error()));
-  std::string frame;
-  frame.reserve(value->size() + 256);
-  write::result(frame, {.invocation_id = asker.id,
-                        .function_id = asker.function_id,
-                        .result = *value,
-                        .trace = {asker.traceparent, asker.baggage}});
-  send(*asker.worker, frame);
+  send(*asker.worker, write::result({.invocation_id = asker.id,
+                                     .function_id = asker.function_id,
+                                     .result = *value,
+                                     .trace = {asker.traceparent, asker.baggage}})
+                          .parts());
 }
 
 Result<> Bus::answered(const WorkerPtr& worker, Envelope& frame) {
@@ -369,16 +365,14 @@ void Bus::settle(WorkerReply reply) {
     return;
   }
   if (!call.caller || call.caller_id.empty()) return;
-  std::string out;
-  out.reserve(reply.value.size() + reply.error.size() + 512);
-  write::result(out,
-                {.invocation_id = call.caller_id,
-                 .function_id = call.function_id,
-                 .result = reply.value,
-                 .error = reply.error,
-                 .trace = {reply.traceparent.empty() ? std::string_view(call.traceparent) : reply.traceparent,
-                           reply.baggage.empty() ? std::string_view(call.baggage) : reply.baggage}});
-  send(*call.caller, out);
+  const std::string_view traceparent = reply.traceparent.empty() ? call.traceparent : reply.traceparent;
+  send(*call.caller,
+       write::result({.invocation_id = call.caller_id,
+                      .function_id = call.function_id,
+                      .result = reply.value,
+                      .error = reply.error,
+                      .trace = {traceparent, reply.baggage.empty() ? call.baggage : reply.baggage}})
+           .parts());
 }
 
 // To the next who provides the function. False when the call stays where it was.
@@ -411,12 +405,11 @@ bool Bus::pass_on(PendingCall& call) {
 
 void Bus::answer(const Asker& asker, const WireError& error) {
   if (asker.id.empty()) return;
-  std::string frame;
-  write::result(frame, {.invocation_id = asker.id,
-                        .function_id = asker.function_id,
-                        .failure = &error,
-                        .trace = {asker.traceparent, asker.baggage}});
-  send(*asker.worker, frame);
+  send(*asker.worker, write::result({.invocation_id = asker.id,
+                                     .function_id = asker.function_id,
+                                     .failure = &error,
+                                     .trace = {asker.traceparent, asker.baggage}})
+                          .parts());
 }
 
 std::uint64_t Bus::began_here(std::string_view id, const op::Principal& principal, std::string& traceparent) {

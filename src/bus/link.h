@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "base/text_parts.h"
 #include "runtime/task.h"
 
 namespace chela::bus {
@@ -16,6 +17,7 @@ class Link {
 
   // Queues one text frame of valid UTF-8. kUnavailable when the connection is closed or too much is unsent.
   virtual Result<> send(std::string_view frame) = 0;
+  virtual Result<> send_parts(const TextParts& frame) { return send(frame.joined()); }
   virtual size_t unsent() const = 0;
   // Waits until unsent() <= below. kUnavailable when the connection has closed, kCancelled on stop.
   virtual Task<Result<>> drained(size_t below, std::stop_token stop) = 0;

@@ -14,6 +14,7 @@ class SocketLink final : public Link {
  public:
   explicit SocketLink(net::WebSocket& socket) : socket_(socket) {}
   Result<> send(std::string_view frame) override { return socket_.send_text(frame); }
+  Result<> send_parts(const TextParts& frame) override { return socket_.send_text_parts(frame); }
   size_t unsent() const override { return socket_.pending(); }
   Task<Result<>> drained(size_t below, std::stop_token stop) override {
     return socket_.drained(below, std::move(stop));

@@ -12,6 +12,7 @@
 namespace chela::bus {
 namespace {
 
+constexpr size_t kEnvelopeBytes = 192;  // what most envelopes need on each side of their value
 constexpr std::string_view kCallerKey = "_caller_worker_id";
 
 constexpr std::array<std::pair<std::string_view, FrameType>, 13> kTypes{{
@@ -48,19 +49,19 @@ void trace_members(std::string& out, const Trace& trace) {
   raw_member(out, "baggage", trace.baggage);
 }
 
-// An object with the caller's id set. The rare data that has the key already (a payload handed on, or a forgery) loses the old one.
-void append_with_caller(std::string& out, std::string_view data, std::string_view caller) {
-  std::string cleaned;
-  if (data.find(kCallerKey) != std::string_view::npos) {
-    if (Result<json::Value> value = json::parse(data); value && value->find(kCallerKey) != nullptr) {
-      value->as_object()->erase(kCallerKey);
-      cleaned = json::write(*value);
-      data = cleaned;
-    }
-  }
+// Without the key of a caller, should an object have one (a payload handed on, or a forgery); "" when it has none.
+std::string without_caller(std::string_view data) {
+  if (data.find(kCallerKey) == std::string_view::npos) return {};
+  Result<json::Value> value = json::parse(data);
+  if (!value || value->find(kCallerKey) == nullptr) return {};
+  value->as_object()->erase(kCallerKey);
+  return json::write(*value);
+}
+
+// What stands behind an object's members once the caller's id is one of them.
+void close_with_caller(std::string& out, std::string_view data, std::string_view caller) {
   const std::string_view inside = strings::trim(data.substr(1, data.size() - 2));
-  append(out, {data.substr(0, data.size() - 1), inside.empty() ? "\"" : ",\"", kCallerKey, "\":\"", caller,
-               "\"}"});
+  append(out, {inside.empty() ? "\"" : ",\"", kCallerKey, "\":\"", caller, "\"}"});
 }
 
 }  // namespace
@@ -99,7 +100,7 @@ std::optional<std::string_view> Envelope::text(std::string_view key, size_t max)
   if (inside.find('\\') != std::string_view::npos) {
     const Result<json::Value> parsed = json::parse(*value);
     if (!parsed || parsed->as_string() == nullptr) return std::nullopt;
-    inside = unescaped_.emplace_back(*parsed->as_string());
+    inside = unescaped_.emplace_front(*parsed->as_string());
   }
   if (inside.size() > max) return std::nullopt;
   return inside;
@@ -140,20 +141,28 @@ std::string quoted(std::string_view text) {
   return out;
 }
 
-void invoke(std::string& out, const Invoke& message) {
-  append(out, {R"({"type":"invokefunction","invocation_id":")", message.invocation_id, "\""});
-  member(out, "function_id", message.function_id);
-  out += ",\"data\":";
-  if (message.data.empty()) {
-    out += "null";
-  } else if (!message.caller_worker.empty() && message.data.front() == '{') {
-    append_with_caller(out, message.data, message.caller_worker);
-  } else {
-    out += message.data;
+Relay invoke(const Invoke& message) {
+  Relay out;
+  out.before.reserve(kEnvelopeBytes);
+  out.after.reserve(kEnvelopeBytes);
+  append(out.before, {R"({"type":"invokefunction","invocation_id":")", message.invocation_id, "\""});
+  member(out.before, "function_id", message.function_id);
+  out.before += ",\"data\":";
+  out.value = message.data.empty() ? "null" : message.data;
+  if (!message.caller_worker.empty() && out.value.front() == '{') {
+    out.cleaned = without_caller(out.value);
+    const std::string_view data = out.cleaned.empty() ? out.value : out.cleaned;
+    close_with_caller(out.after, data, message.caller_worker);
+    if (out.cleaned.empty()) {
+      out.value.remove_suffix(1);
+    } else {
+      out.cleaned.pop_back();
+    }
   }
-  trace_members(out, message.trace);
-  raw_member(out, "metadata", message.metadata);
-  out += '}';
+  trace_members(out.after, message.trace);
+  raw_member(out.after, "metadata", message.metadata);
+  out.after += '}';
+  return out;
 }
 
 void error(std::string& out, const WireError& error) {
@@ -168,19 +177,24 @@ std::string error_json(const WireError& error) {
   return out;
 }
 
-void result(std::string& out, const Outcome& message) {
-  out += R"({"type":"invocationresult","invocation_id":)";
-  json::write_string_to(out, message.invocation_id);
-  member(out, "function_id", message.function_id);
+Relay result(const Outcome& message) {
+  Relay out;
+  out.before.reserve(kEnvelopeBytes);
+  out.before += R"({"type":"invocationresult","invocation_id":)";
+  json::write_string_to(out.before, message.invocation_id);
+  member(out.before, "function_id", message.function_id);
   if (message.failure != nullptr) {
-    raw_member(out, "error", error_json(*message.failure));
+    raw_member(out.before, "error", error_json(*message.failure));
   } else if (!message.error.empty()) {
-    raw_member(out, "error", message.error);
-  } else if (message.result != "null") {
-    raw_member(out, "result", message.result);
+    out.before += ",\"error\":";
+    out.value = message.error;
+  } else if (!message.result.empty() && message.result != "null") {
+    out.before += ",\"result\":";
+    out.value = message.result;
   }
-  trace_members(out, message.trace);
-  out += '}';
+  trace_members(out.after, message.trace);
+  out.after += '}';
+  return out;
 }
 
 void worker_registered(std::string& out, std::string_view worker_id, std::string_view reattach_token) {

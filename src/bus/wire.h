@@ -1,6 +1,6 @@
 #pragma once
 
-#include <deque>
+#include <forward_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -8,10 +8,11 @@
 
 #include "base/error.h"
 #include "base/result.h"
+#include "base/text_parts.h"
 #include "bus/wire_scan.h"
 
 // The messages between workers and the bus: JSON objects with a "type", one a frame. Those that are read are views into the frame; those
-// that are written are appended to a text, with `data`, `result`, `config` and the like copied as the bytes they came as.
+// that are written are texts, with `data`, `result`, `config` and the like copied as the bytes they came as.
 namespace chela::bus {
 
 enum class FrameType {
@@ -50,7 +51,7 @@ class Envelope {
 
  private:
   std::span<const RawMember> members_;
-  std::deque<std::string> unescaped_;  // texts that had escapes
+  std::forward_list<std::string> unescaped_;  // texts that had escapes: few have
   FrameType type_ = FrameType::kUnknown;
 };
 
@@ -72,6 +73,18 @@ struct Trace {
 
 namespace write {
 
+// A frame whose value is relayed as the bytes it came as, and is not copied: valid as long as they are.
+struct Relay {
+  std::string before;
+  std::string_view value;
+  std::string after;
+  std::string cleaned;  // instead of the value, where it could not stay as it came
+
+  TextParts parts() const {
+    return {.before = before, .middle = cleaned.empty() ? value : std::string_view(cleaned), .after = after};
+  }
+};
+
 struct Invoke {
   std::string_view invocation_id;
   std::string_view function_id;
@@ -80,7 +93,7 @@ struct Invoke {
   Trace trace = {};
   std::string_view metadata = {};  // a JSON value; "" = none
 };
-void invoke(std::string& out, const Invoke& message);
+Relay invoke(const Invoke& message);
 
 struct Outcome {
   std::string_view invocation_id;
@@ -90,7 +103,7 @@ struct Outcome {
   const WireError* failure = nullptr;  // the same, made here
   Trace trace = {};
 };
-void result(std::string& out, const Outcome& message);
+Relay result(const Outcome& message);
 
 struct Trigger {
   std::string_view id;

@@ -137,8 +137,9 @@ TEST(Wire, WhatALongFrameNeededIsNotKept) {
 
 TEST(Wire, TheCallerIsSplicedIntoObjectsOnly) {
   const auto invoke = [](std::string_view data) {
-    std::string out;
-    write::invoke(out, {.invocation_id = "i", .function_id = "f", .data = data, .caller_worker = "w1"});
+    const write::Relay relay =
+        write::invoke({.invocation_id = "i", .function_id = "f", .data = data, .caller_worker = "w1"});
+    const std::string out = relay.parts().joined();
     const Result<json::Value> parsed = json::parse(out);
     return parsed ? json::write(*parsed->find("data")) : out;
   };
@@ -153,9 +154,8 @@ TEST(Wire, TheCallerIsSplicedIntoObjectsOnly) {
 }
 
 TEST(Wire, ResultsLeaveNullOut) {
-  std::string out;
-  write::result(out, {.invocation_id = "i\"", .function_id = "f", .result = "null"});
-  EXPECT_EQ(out, R"({"type":"invocationresult","invocation_id":"i\"","function_id":"f"})");
+  const write::Relay relay = write::result({.invocation_id = "i\"", .function_id = "f", .result = "null"});
+  EXPECT_EQ(relay.parts().joined(), R"({"type":"invocationresult","invocation_id":"i\"","function_id":"f"})");
 }
 
 // Numbers and words, in the envelope and inside a value, whatever stands behind them: as the parser has it.

@@ -69,9 +69,9 @@ void SocketStream::wait_readable(runtime::Callback callback) {
 
 void SocketStream::stop_reading() { reader_ = nullptr; }
 
-void SocketStream::send(std::string_view bytes) {
+void SocketStream::send_parts(std::initializer_list<std::string_view> parts) {
   if (closed() || finishing_) return;
-  out_ += bytes;
+  for (const std::string_view part : parts) out_ += part;
   schedule_flush();
 }
 

@@ -49,7 +49,8 @@ class SocketStream : public std::enable_shared_from_this<SocketStream> {
   void stop_reading();
 
   // Appends to the write buffer. What is sent after a close is dropped.
-  void send(std::string_view bytes);
+  void send_parts(std::initializer_list<std::string_view> parts);
+  void send(std::string_view bytes) { send_parts({bytes}); }
   size_t pending() const { return out_.size() - sent_; }
   bool has_room(size_t bytes) const { return pending() + bytes <= limits_.max_unsent; }
   // Waits until pending() <= below. kUnavailable when the stream has closed, kCancelled on stop.

@@ -9,6 +9,7 @@
 
 #include "base/limits.h"
 #include "base/result.h"
+#include "base/text_parts.h"
 #include "runtime/task.h"
 
 namespace chela::net {
@@ -36,6 +37,8 @@ class WebSocket {
   // or its unsent bytes would pass the limit: the caller then closes or drops it. Text must be valid UTF-8 (kInvalidArgument).
   virtual Result<> send_text(std::string_view text) = 0;
   virtual Result<> send_binary(std::string_view bytes) = 0;
+  // The same for a text in parts, each of which must be valid UTF-8.
+  virtual Result<> send_text_parts(const TextParts& parts) { return send_text(parts.joined()); }
 
   // The next whole message; nothing when the connection was closed, by either side. kUpstream after a cut or a breach of protocol
   // (text that is no UTF-8 included), kTooLarge for a message past the limit, kTimeout for a silent peer, kCancelled on stop.

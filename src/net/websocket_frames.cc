@@ -31,19 +31,27 @@ bool may_be_sent(unsigned code) {
 
 }  // namespace
 
-void mask_payload(std::span<char> bytes, const std::array<char, 4>& mask, size_t at) {
+void append_masked(std::string& out, std::string_view bytes, const std::array<char, 4>& mask, size_t at) {
   std::array<char, 8> turned{};
   for (size_t i = 0; i < turned.size(); ++i) turned[i] = mask[(at + i) & 3];
   std::uint64_t wide = 0;
   std::memcpy(&wide, turned.data(), sizeof wide);
-  size_t i = 0;
-  for (; i + sizeof wide <= bytes.size(); i += sizeof wide) {
-    std::uint64_t block = 0;
-    std::memcpy(&block, bytes.data() + i, sizeof block);
-    block ^= wide;
-    std::memcpy(bytes.data() + i, &block, sizeof block);
-  }
-  for (; i < bytes.size(); ++i) bytes[i] = static_cast<char>(bytes[i] ^ turned[i & 7]);
+  const size_t before = out.size();
+  const size_t size = before + bytes.size();
+  // What it is told as the size is the capacity in some libraries (libstdc++ 12).
+  out.resize_and_overwrite(size, [&](char* start, size_t) {
+    char* const to = start + before;
+    const char* const from = bytes.data();
+    size_t i = 0;
+    for (; i + sizeof wide <= bytes.size(); i += sizeof wide) {
+      std::uint64_t block = 0;
+      std::memcpy(&block, from + i, sizeof block);
+      block ^= wide;
+      std::memcpy(to + i, &block, sizeof block);
+    }
+    for (; i < bytes.size(); ++i) to[i] = static_cast<char>(from[i] ^ turned[i & 7]);
+    return size;
+  });
 }
 
 FrameHead frame_head(WebSocketEnd sender, std::uint8_t first, size_t length) {
@@ -63,7 +71,7 @@ FrameHead frame_head(WebSocketEnd sender, std::uint8_t first, size_t length) {
   return head;
 }
 
-FrameReader::Event FrameReader::next(std::span<char>& bytes) {
+FrameReader::Event FrameReader::next(std::string_view& bytes) {
   if (fault_ != 0) return Event::kBroken;
   for (;;) {
     if (!in_payload_) {
@@ -78,12 +86,12 @@ FrameReader::Event FrameReader::next(std::span<char>& bytes) {
   }
 }
 
-FrameReader::Head FrameReader::read_head(std::span<char>& bytes) {
+FrameReader::Head FrameReader::read_head(std::string_view& bytes) {
   const auto fill = [&](size_t until) {
     const size_t n = std::min(until - head_bytes_, bytes.size());
     std::copy_n(bytes.data(), n, head_.data() + head_bytes_);
     head_bytes_ += n;
-    bytes = bytes.subspan(n);
+    bytes.remove_prefix(n);
     return head_bytes_ == until;
   };
   if (head_bytes_ < 2) {
@@ -128,13 +136,17 @@ bool FrameReader::check_length() {
   return true;
 }
 
-void FrameReader::take_payload(std::span<char>& bytes) {
-  const std::span<char> part = bytes.first(std::min<std::uint64_t>(left_, bytes.size()));
-  if (mask_bytes_ > 0) mask_payload(part, mask_, mask_at_);
+void FrameReader::take_payload(std::string_view& bytes) {
+  const std::string_view part = bytes.substr(0, left_);
+  std::string& into = is_control() ? control_ : message_;
+  if (mask_bytes_ > 0) {
+    append_masked(into, part, mask_, mask_at_);
+  } else {
+    into += part;
+  }
   mask_at_ = (mask_at_ + part.size()) & 3;
-  (is_control() ? control_ : message_).append(part.data(), part.size());
   left_ -= part.size();
-  bytes = bytes.subspan(part.size());
+  bytes.remove_prefix(part.size());
 }
 
 FrameReader::Event FrameReader::frame_ended() {

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -12,13 +11,14 @@ namespace chela::net {
 
 enum class WebSocketEnd { kServer, kClient };
 
-// The head of a frame that this end sends (RFC 6455, 5.2), and for a client its mask: give mask_payload() what follows it.
+// The head of a frame that this end sends (RFC 6455, 5.2), and for a client its mask: append_masked() adds what follows it.
 struct FrameHead {
   std::string bytes;
   std::array<char, 4> mask{};  // of zeros for a server's
 };
 FrameHead frame_head(WebSocketEnd sender, std::uint8_t first, size_t length);
-void mask_payload(std::span<char> bytes, const std::array<char, 4>& mask, size_t at = 0);
+// Masking is its own inverse. `at` is how many bytes of the payload came before these.
+void append_masked(std::string& out, std::string_view bytes, const std::array<char, 4>& mask, size_t at = 0);
 
 // The frames of the other end (RFC 6455, 5), from whatever pieces the socket gives: a client's have a mask, a server's none. No I/O, so
 // the fuzzer drives it.
@@ -29,9 +29,9 @@ class FrameReader {
   explicit FrameReader(size_t max_message_bytes, WebSocketEnd sender = WebSocketEnd::kClient)
       : max_message_bytes_(max_message_bytes), mask_bytes_(sender == WebSocketEnd::kClient ? 4 : 0) {}
 
-  // Reads on until something is whole, takes what it has read off the front of `bytes` and unmasks it there. After kClose and kBroken
-  // there is nothing more to read.
-  Event next(std::span<char>& bytes);
+  // Reads on until something is whole and takes what it has read off the front of `bytes`. After kClose and kBroken there is nothing
+  // more to read.
+  Event next(std::string_view& bytes);
 
   // After kMessage.
   Message take_message() { return {.kind = kind_, .data = std::exchange(message_, {})}; }
@@ -42,10 +42,10 @@ class FrameReader {
 
  private:
   enum class Head { kMore, kWhole, kBad };
-  Head read_head(std::span<char>& bytes);
+  Head read_head(std::string_view& bytes);
   bool check_start();
   bool check_length();
-  void take_payload(std::span<char>& bytes);
+  void take_payload(std::string_view& bytes);
   Event frame_ended();
   Event close_ended();
   bool is_control() const { return (opcode_ & 0x8) != 0; }

@@ -46,7 +46,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool closing() const { return close_sent_; }
 
   // `read_ahead` came with the handshake.
-  void start(std::string read_ahead) {
+  void start(std::string_view read_ahead) {
     watch_silence();
     take(read_ahead);
     wait();
@@ -83,12 +83,16 @@ class Session : public std::enable_shared_from_this<Session> {
     });
   }
 
-  void send_frame(std::uint8_t first, std::string_view payload) {
-    const FrameHead head = frame_head(own_end_, first, payload.size());
-    stream_->send(head.bytes);
-    if (own_end_ == WebSocketEnd::kServer) return stream_->send(payload);
-    std::string masked(payload);
-    mask_payload(masked, head.mask);
+  void send_frame(std::uint8_t first, const TextParts& parts) {
+    const FrameHead head = frame_head(own_end_, first, parts.size());
+    if (own_end_ == WebSocketEnd::kServer)
+      return stream_->send_parts({head.bytes, parts.before, parts.middle, parts.after});
+    std::string masked = head.bytes;
+    size_t at = 0;
+    for (const std::string_view part : {parts.before, parts.middle, parts.after}) {
+      append_masked(masked, part, head.mask, at);
+      at += part.size();
+    }
     stream_->send(masked);
   }
 
@@ -111,7 +115,7 @@ class Session : public std::enable_shared_from_this<Session> {
     switch (got.state) {
       case SocketStream::ReadState::kData:
         heard_ = true;
-        take(std::span(buffer).first(got.bytes));
+        take({buffer.data(), got.bytes});
         break;
       case SocketStream::ReadState::kWouldBlock:
         break;
@@ -124,7 +128,7 @@ class Session : public std::enable_shared_from_this<Session> {
     wait();
   }
 
-  void take(std::span<char> bytes) {
+  void take(std::string_view bytes) {
     while (!end_) {
       switch (reader_.next(bytes)) {
         case FrameReader::Event::kNeedMore:
@@ -137,7 +141,7 @@ class Session : public std::enable_shared_from_this<Session> {
         case FrameReader::Event::kPing:
           // A peer that floods with pings and reads no pong gets no more of them.
           if (!close_sent_ && stream_->has_room(reader_.control().size()))
-            send_frame(kFinalPong, reader_.control());
+            send_frame(kFinalPong, {reader_.control()});
           break;
         case FrameReader::Event::kPong:
           break;
@@ -193,7 +197,7 @@ class Session : public std::enable_shared_from_this<Session> {
   }
 
   void send_close(std::string_view payload) {
-    if (!std::exchange(close_sent_, true)) send_frame(kFinalClose, payload);
+    if (!std::exchange(close_sent_, true)) send_frame(kFinalClose, {payload});
   }
 
   void finish(Received end) {
@@ -231,11 +235,13 @@ class SessionWebSocket final : public WebSocket {
     if (!session_->closing()) session_->stream().close();
   }
 
-  Result<> send_text(std::string_view text) override {
-    if (!utf8::valid(text)) return fail(Code::kInvalidArgument, "a text message must be valid UTF-8");
-    return send(kFinalText, text);
+  Result<> send_text(std::string_view text) override { return send_text_parts({text}); }
+  Result<> send_text_parts(const TextParts& parts) override {
+    for (const std::string_view part : {parts.before, parts.middle, parts.after})
+      if (!utf8::valid(part)) return fail(Code::kInvalidArgument, "a text message must be valid UTF-8");
+    return send(kFinalText, parts);
   }
-  Result<> send_binary(std::string_view bytes) override { return send(kFinalBinary, bytes); }
+  Result<> send_binary(std::string_view bytes) override { return send(kFinalBinary, {bytes}); }
   Task<Received> receive(std::stop_token stop) override { return session_->receive(std::move(stop)); }
   void close(std::uint16_t code, std::string_view reason) override { session_->close(code, reason); }
   size_t pending() const override { return session_->stream().pending(); }
@@ -251,7 +257,7 @@ class SessionWebSocket final : public WebSocket {
     }
   };
 
-  Result<> send(std::uint8_t first, std::string_view payload) {
+  Result<> send(std::uint8_t first, const TextParts& payload) {
     SocketStream& stream = session_->stream();
     if (stream.closed() || session_->closing()) return fail(Code::kUnavailable, "the WebSocket is closed");
     if (!stream.has_room(payload.size()))
@@ -268,7 +274,7 @@ class SessionWebSocket final : public WebSocket {
 
 std::unique_ptr<WebSocket> open_websocket(OpenWebSocket start) {
   const auto session = std::make_shared<Session>(start.loop, start.stream, start.end, start.options);
-  session->start(std::move(start.read_ahead));
+  session->start(start.read_ahead);
   return std::make_unique<SessionWebSocket>(session, start.stops);
 }
 

@@ -79,6 +79,9 @@ class Client {
   std::string buffer_;
 };
 
+// Some leave at once, some wait for the end of the loop's turn, and all of them are more than a socket takes.
+constexpr size_t kPartSizes[] = {10, 40'000, 0, 3'000'000, 20, 40'000, 2'000'000};
+
 struct Seen {
   std::vector<std::string> messages;
   std::optional<Error> end;
@@ -94,7 +97,8 @@ class WebSocketTest : public testing::HttpFixture {
           std::move(server));
   }
 
-  // Sends every message back, in its kind. "bye" closes, "flood" sends until the client is too slow.
+  // Sends every message back, in its kind. "bye" closes, "flood" sends until the client is too slow, "parts" sends small and large texts
+  // in parts.
   static Task<> echo(WebSocketOptions options, Seen& seen, std::shared_ptr<Exchange> exchange) {
     Result<std::unique_ptr<WebSocket>> socket = co_await exchange->upgrade(options);
     if (!socket) {
@@ -120,6 +124,12 @@ class WebSocketTest : public testing::HttpFixture {
           EXPECT_LE((*socket)->pending(), 200'000u);
         seen.send_error = sent.error().message;
         co_return;
+      } else if (data == "parts") {
+        for (const size_t size : kPartSizes)
+          EXPECT_TRUE((*socket)->send_text_parts({"<", std::string(size, 'x'), ">"}));
+        // Half a character each: the whole would be text, its parts are none.
+        const Result<> halves = (*socket)->send_text_parts({"\xc3", "\xa4"});
+        EXPECT_TRUE(!halves && halves.error().code == Code::kInvalidArgument);
       } else if ((*message)->kind == MessageKind::kText) {
         EXPECT_TRUE((*socket)->send_text(data));
       } else {
@@ -166,6 +176,23 @@ TEST_F(WebSocketTest, EchoesFramesOfEverySizeAndFragments) {
   EXPECT_EQ(frames[7].opcode, 10);
   EXPECT_EQ(frames[7].payload, "ping between");
   EXPECT_EQ(frames[8].payload, "fragmented");
+}
+
+TEST_F(WebSocketTest, TextsInPartsComeWholeAndInOrder) {
+  serve({}, {.max_write_buffer = 10'000'000});
+  const auto frames = client([port = port_] {
+    Client c(port);
+    c.handshake();
+    c.send(0x81, "parts");
+    std::vector<Frame> got;
+    for (size_t i = 0; i < std::size(kPartSizes); ++i) got.push_back(c.receive());
+    return got;
+  });
+  ASSERT_EQ(frames.size(), std::size(kPartSizes));
+  for (size_t i = 0; i < frames.size(); ++i) {
+    EXPECT_EQ(frames[i].opcode, 1);
+    EXPECT_TRUE(frames[i].payload == "<" + std::string(kPartSizes[i], 'x') + ">") << i;
+  }
 }
 
 TEST_F(WebSocketTest, BothSidesMayClose) {

@@ -144,8 +144,9 @@ void Remote::greeted(Envelope& frame) {
 }
 
 // What cannot be sent would be missing there: a new connection says all of it again.
-void Remote::send(std::string_view frame) {
-  if (socket_ != nullptr && !socket_->send_text(frame)) socket_->close(kTryAgainLater, "too much is unsent");
+void Remote::send(const TextParts& frame) {
+  if (socket_ != nullptr && !socket_->send_text_parts(frame))
+    socket_->close(kTryAgainLater, "too much is unsent");
 }
 
 void Remote::handle(std::string_view text) {
@@ -213,14 +214,13 @@ Task<Result<std::string>> Remote::call(RemoteCall call) {
   if (const Result<> there = co_await wait_connected(scope.token()); !there) co_return fail(there.error());
   const std::string id = ids_.next();
   const QuotedTrace trace = trace_of(call);
-  std::string frame;
-  write::invoke(frame, {.invocation_id = id,
-                        .function_id = call.function_id,
-                        .data = call.data,
-                        .caller_worker = {},
-                        .trace = trace.view()});
+  const write::Relay frame = write::invoke({.invocation_id = id,
+                                            .function_id = call.function_id,
+                                            .data = call.data,
+                                            .caller_worker = {},
+                                            .trace = trace.view()});
   const Answer answer(loop_);
-  if (const Result<> sent = socket_->send_text(frame); !sent) co_return fail(sent.error());
+  if (const Result<> sent = socket_->send_text_parts(frame.parts()); !sent) co_return fail(sent.error());
   pending_.emplace(id, answer);
   const std::string what = fmt::format("the call of {} at {}", call.function_id, options_.where);
   const std::stop_callback on_stop(scope.token(), [&] { answer.resolve(fail(scope.reason(what))); });
@@ -249,15 +249,11 @@ void Remote::begin(Envelope& frame) {
     const WireError error =
         busy ? WireError{.code = "rate_limited", .message = "too many calls run behind this bridge"}
              : WireError{.code = "function_not_found", .message = "Function not found"};
-    std::string answer;
-    write::result(answer, {.invocation_id = id, .function_id = function_id, .failure = &error});
-    return send(answer);
+    return send(write::result({.invocation_id = id, .function_id = function_id, .failure = &error}).parts());
   }
   if (const Result<> may = may_cross(function_id, frame.raw_or_null("data").value_or("null")); !may) {
     const WireError error = to_wire(may.error());
-    std::string answer;
-    write::result(answer, {.invocation_id = id, .function_id = function_id, .failure = &error});
-    return send(answer);
+    return send(write::result({.invocation_id = id, .function_id = function_id, .failure = &error}).parts());
   }
   ServedCall call{.data = std::string(frame.raw_or_null("data").value_or("null")),
                   .traceparent = std::string(frame.text("traceparent", kMaxTraceBytes).value_or("")),
@@ -272,12 +268,11 @@ Task<> Remote::serve(std::shared_ptr<const Serve> serve, ServedCall call, std::s
   const Result<std::string> result = co_await (*serve)(std::move(call));
   if (id.empty() || connection != connection_) co_return;
   const WireError error = result ? WireError{} : to_wire(result.error());
-  std::string answer;
-  write::result(answer, {.invocation_id = id,
-                         .function_id = function_id,
-                         .result = result ? *result : std::string_view(),
-                         .failure = result ? nullptr : &error});
-  send(answer);
+  send(write::result({.invocation_id = id,
+                      .function_id = function_id,
+                      .result = result ? *result : std::string_view(),
+                      .failure = result ? nullptr : &error})
+           .parts());
 }
 
 void Remote::provide(const std::string& id, std::string description, Serve serve) {

@@ -103,7 +103,8 @@ class Remote {
   Task<> serve(std::shared_ptr<const Serve> serve, ServedCall call, std::string id, std::string function_id,
                std::uint64_t connection);
   void disconnected();
-  void send(std::string_view frame);
+  void send(const TextParts& frame);
+  void send(std::string_view frame) { send(TextParts{.before = frame}); }
   Task<Result<>> wait_connected(std::stop_token stop);
   Error not_there() const;
 
