@@ -9,6 +9,7 @@ namespace {
 constexpr size_t kMaxRecordedRequests = 2000;  // the oldest go first
 constexpr size_t kMaxRequestBytes = 64 * 1024 * 1024;
 constexpr size_t kEmbeddingDimensions = 64;
+constexpr std::string_view kGeminiEmbed = ":batchEmbedContents";
 constexpr auto kForEver = std::chrono::hours(24);  // longer than any test waits
 
 void reply_json(net::Exchange& exchange, int status, std::string body) {
@@ -35,6 +36,36 @@ net::Headers reply_headers(const Reply& reply, std::string_view content_type) {
               reply.content_type.empty() ? content_type : std::string_view(reply.content_type));
   for (const auto& [name, value] : reply.headers) headers.set(name, value);
   return headers;
+}
+
+bool is_embedding(std::string_view path) {
+  return path == "/v1/embeddings" || path == "/embeddings" || path == "/api/embed" ||
+         path.ends_with(kGeminiEmbed);
+}
+
+// The texts, whatever the protocol: nothing when there are none.
+std::vector<std::string> texts_of(const json::Value& body) {
+  std::vector<std::string> texts;
+  const auto add = [&texts](const json::Value& text) {
+    texts.push_back(text.as_string() != nullptr ? *text.as_string() : json::write(text));
+  };
+  if (const json::Value* input = body.find("input")) {
+    if (input->as_array() == nullptr) add(*input);
+    for (const json::Value& text : input->as_array() != nullptr ? *input->as_array() : json::Array())
+      add(text);
+  }
+  const json::Value* requests = body.find("requests");  // Google's
+  for (const json::Value& each :
+       requests != nullptr && requests->is_array() ? *requests->as_array() : json::Array())
+    add(*each.find("content")->find("parts")->as_array()->at(0).find("text"));
+  return texts;
+}
+
+std::int64_t dimensions_of(const json::Value& body) {
+  const json::Value* requests = body.find("requests");
+  const bool google = requests != nullptr && requests->is_array() && !requests->as_array()->empty();
+  return google ? requests->as_array()->front().int_or("outputDimensionality", kEmbeddingDimensions)
+                : body.int_or("dimensions", kEmbeddingDimensions);
 }
 
 bool wants_usage(const json::Value& body) {
@@ -83,7 +114,7 @@ Task<> ScriptedModel::handle(Exchange exchange) {
     } else {
       co_await chat(exchange, *wire);
     }
-  } else if (path == "/v1/embeddings" || path == "/embeddings") {
+  } else if (is_embedding(path)) {
     embeddings(*exchange);
   } else if (path == "/v1/models" || path == "/models" || path == "/v1beta/models" || path == "/api/tags" ||
              path == "/foundation-models") {
@@ -193,31 +224,34 @@ Task<Result<>> ScriptedModel::write(Exchange exchange, std::string_view bytes, s
 
 void ScriptedModel::embeddings(net::Exchange& exchange) {
   const Result<json::Value> body = json::parse(exchange.request().body);
-  const json::Value* input = body ? body->find("input") : nullptr;
-  if (input == nullptr) return reply_error(exchange, 400, "no input");
+  const std::vector<std::string> texts = body ? texts_of(*body) : std::vector<std::string>();
+  if (texts.empty()) return reply_error(exchange, 400, "no input");
   record(exchange.request(), *body);
-  const std::int64_t wanted = body->int_or("dimensions", kEmbeddingDimensions);
+  const std::int64_t wanted = dimensions_of(*body);
   if (wanted < 1 || wanted > 4096) return reply_error(exchange, 400, "dimensions must be 1 to 4096");
+  const bool google = exchange.request().path.ends_with(kGeminiEmbed);
+  const bool ollama = exchange.request().path == "/api/embed";
   json::Array data;
-  const auto add = [&data, wanted](const json::Value& text) {
+  for (const std::string& text : texts) {
     json::Array vector;
-    const std::string* content = text.as_string();
-    for (const double value :
-         embed(content != nullptr ? *content : json::write(text), static_cast<size_t>(wanted))) {
-      vector.emplace_back(value);
+    for (const double value : embed(text, static_cast<size_t>(wanted))) vector.emplace_back(value);
+    if (ollama) {
+      data.emplace_back(std::move(vector));
+    } else if (google) {
+      data.push_back(json::Value::object({{"values", std::move(vector)}}));
+    } else {
+      data.push_back(json::Value::object(
+          {{"object", "embedding"}, {"index", data.size()}, {"embedding", std::move(vector)}}));
     }
-    data.push_back(json::Value::object(
-        {{"object", "embedding"}, {"index", data.size()}, {"embedding", std::move(vector)}}));
-  };
-  if (const json::Array* texts = input->as_array()) {
-    for (const json::Value& text : *texts) add(text);
-  } else {
-    add(*input);
   }
   const auto tokens = static_cast<std::int64_t>(exchange.request().body.size() / 4);
-  json::Value out = json::Value::object(
-      {{"object", "list"}, {"data", std::move(data)}, {"model", body->string_or("model")}});
-  out.set("usage", json::Value::object({{"prompt_tokens", tokens}, {"total_tokens", tokens}}));
+  json::Value out = json::Value::object({{"object", "list"},
+                                         {google || ollama ? "embeddings" : "data", std::move(data)},
+                                         {"model", body->string_or("model")}});
+  if (google) out.set("usageMetadata", json::Value::object({{"promptTokenCount", tokens}}));
+  if (ollama) out.set("prompt_eval_count", tokens);
+  if (!google && !ollama)
+    out.set("usage", json::Value::object({{"prompt_tokens", tokens}, {"total_tokens", tokens}}));
   reply_json(exchange, 200, json::write(out));
 }
 

@@ -1,4 +1,5 @@
 #include "agent/dependencies.h"
+#include "api/key_models.h"
 #include "api/operations.h"
 #include "api/schema_text.h"
 #include "api/settings_service.h"
@@ -23,9 +24,10 @@ Value price_view(const llm::Price& price) {
 Value flags_of(const llm::ModelInfo& info) {
   Value flags = Value::array();
   if (info.sees_images) flags.push_back("vision");
-  if (info.tools == llm::ToolCalling::kNative) flags.push_back("tools");
+  if (info.tools == llm::ToolCalling::kNative && info.dimensions == 0) flags.push_back("tools");
   if (info.reasons) flags.push_back("reasoning");
   if (info.prefills) flags.push_back("prefill");
+  if (info.dimensions > 0) flags.push_back("embeddings");
   return flags;
 }
 
@@ -45,6 +47,7 @@ Value model_view(const llm::Backends& backends, const llm::ModelInfo& info) {
                               {"aliases", std::move(aliases)},
                               {"usable", resolved.provider == info.provider && resolved.usable}});
   if (info.price) view.set("price", price_view(*info.price));
+  if (info.dimensions > 0) view.set("dimensions", info.dimensions);
   return view;
 }
 
@@ -101,6 +104,8 @@ Value resolved_view(const llm::Backends& backends, const std::string& name) {
 Task<Result<Value>> test(const Services& services, CallContext context, Value args) {
   const std::string name = args.string_or("model");
   Value view = resolved_view(*services.backends, name);
+  if (Result<> may = check_model(services, context.principal, view.string_or("model")); !may)
+    co_return fail(std::move(may.error()));
   const SteadyTime began = services.loop->clock().steady();
   const runtime::StopScope limit(*services.loop, context.stop, began + kTestCallTimeout);
   llm::Request request{

@@ -1,5 +1,6 @@
 #include "agent/commands/table.h"
 #include "api/chat_events.h"
+#include "api/key_models.h"
 #include "api/operations.h"
 #include "api/schema_text.h"
 #include "api/views.h"
@@ -43,6 +44,8 @@ Task<Result<Value>> send(const Services& services, CallContext context, Value ar
                          .idempotency_key = args.string_or("idempotency_key"),
                          .permissions = context.principal.permissions,
                          .client_key = context.principal.token_id};
+  if (Result<> may = check_agent(services, context.principal, inbound.scope.agent, inbound.content); !may)
+    co_return fail(std::move(may.error()));
   Result<std::vector<agent::Upload>> uploads = uploads_of(args);
   if (!uploads) co_return fail(uploads.error());
   if (inbound.content.empty() && uploads->empty())

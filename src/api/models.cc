@@ -1,6 +1,8 @@
 #include <algorithm>
 
 #include "agent/dependencies.h"
+#include "api/key_models.h"
+#include "api/listed_models.h"
 #include "api/operations.h"
 #include "api/schema_text.h"
 
@@ -26,16 +28,22 @@ std::string configured(const Services& services, std::string_view name) {
 // The configured and the active model are listed also when the provider cannot be asked; `error` then says why the others are not.
 Task<Result<Value>> list(const Services& services, CallContext context, Value args) {
   const Result<std::vector<std::string>> offered = co_await services.provider_for("").models(context.stop);
-  std::vector<std::string> ids = offered.value_or(std::vector<std::string>{});
+  std::vector<ListedModel> all = listed_models(services, offered.value_or(std::vector<std::string>{}));
   const ModelSettings settings = services.models();
   const std::string& chosen = settings.model;
   const Result<std::string> active = co_await services.engine->model(of_agent(context.scope, args));
   if (!active) co_return fail(active.error());
-  if (!chosen.empty() && std::find(ids.begin(), ids.end(), chosen) == ids.end())
-    ids.insert(ids.begin(), chosen);
-  if (std::find(ids.begin(), ids.end(), *active) == ids.end()) ids.insert(ids.begin(), *active);
+  for (const std::string& name : {chosen, *active}) {
+    const bool there =
+        std::any_of(all.begin(), all.end(), [&name](const ListedModel& m) { return m.id == name; });
+    if (!name.empty() && !there) all.insert(all.begin(), {.id = name, .provider = settings.backend});
+  }
   Value models = Value::array();
-  for (const std::string& id : ids) models.push_back(Value::object({{"id", id}, {"default", id == chosen}}));
+  for (const ListedModel& each : all) {
+    if (!may_use_model(services, context.principal, each.id)) continue;
+    models.push_back(
+        Value::object({{"id", each.id}, {"provider", each.provider}, {"default", each.id == chosen}}));
+  }
   Value view = Value::object({{"backend", settings.backend},
                               {"model", chosen},
                               {"configured", configured(services, of_agent(context.scope, args).agent)},
@@ -47,6 +55,11 @@ Task<Result<Value>> list(const Services& services, CallContext context, Value ar
 
 Task<Result<Value>> choose(const Services& services, CallContext context, Value args) {
   const Scope scope = of_agent(context.scope, args);
+  const std::string wanted = args.string_or("model");
+  if (Result<> may = check_agent(services, context.principal, scope.agent, ""); !may)
+    co_return fail(std::move(may.error()));
+  if (Result<> may = wanted.empty() ? Result<>() : check_model(services, context.principal, wanted); !may)
+    co_return fail(std::move(may.error()));
   const Result<> used = co_await services.engine->use_model(scope, args.string_or("model"));
   if (!used) co_return fail(used.error());
   const Result<std::string> active = co_await services.engine->model(scope);

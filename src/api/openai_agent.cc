@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "api/key_models.h"
 #include "api/openai_chat.h"
 #include "api/openai_commands.h"
 #include "api/openai_errors.h"
@@ -206,6 +207,8 @@ class AgentCall {
   }
 
   Task<Result<agent::Accepted>> hand_over(agent::Inbound inbound) {
+    if (Result<> may = check_agent(services_, context_.principal, scope_.agent, inbound.content); !may)
+      co_return fail(std::move(may.error()));
     if (request_.stream) co_await subscribe();
     co_return co_await services_.engine->send(std::move(inbound));
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "api/key_models.h"
+#include "api/listed_models.h"
 #include "api/openai_answer.h"
 #include "api/openai_errors.h"
 #include "api/operations.h"
@@ -25,41 +27,49 @@ Task<Result<Value>> chat(const Services& services, CallContext context, Value ar
   co_return co_await answer_chat(services, std::move(context), std::move(*request), format, sink);
 }
 
-// Agents first; then what the provider offers. A provider that cannot be asked hides only its own models.
-Task<std::vector<std::string>> model_names(const Services& services, std::stop_token stop) {
-  std::vector<std::string> names{std::string(kAgentModel)};
+// Agents first; then models. A backend that cannot be asked hides only its own list. A key sees what it may use.
+Task<std::vector<ListedModel>> all_models(const Services& services, op::Principal principal,
+                                          std::stop_token stop) {
+  std::vector<ListedModel> all{{.id = std::string(kAgentModel), .provider = std::string(kAgentModel)}};
   for (const agent::AgentInfo& agent : services.engine->agents())
-    names.push_back(fmt::format("{}/{}", kAgentModel, agent.name));
+    all.push_back(
+        {.id = fmt::format("{}/{}", kAgentModel, agent.name), .provider = std::string(kAgentModel)});
   const Result<std::vector<std::string>> offered = co_await services.provider_for("").models(stop);
   if (!offered)
     log::warn("api", "the provider's models cannot be listed", {{"error", offered.error().text()}});
-  std::vector<std::string> others = offered.value_or(std::vector<std::string>{});
-  if (others.empty() && !services.models().model.empty()) others.push_back(services.models().model);
-  for (std::string& each : others) {
-    if (std::find(names.begin(), names.end(), each) == names.end()) names.push_back(std::move(each));
+  std::vector<std::string> own = offered.value_or(std::vector<std::string>{});
+  const std::string configured = services.models().model;
+  if (!configured.empty() && std::find(own.begin(), own.end(), configured) == own.end())
+    own.insert(own.begin(), configured);
+  for (ListedModel& each : listed_models(services, std::move(own))) {
+    const bool there =
+        std::any_of(all.begin(), all.end(), [&each](const ListedModel& m) { return m.id == each.id; });
+    if (!there) all.push_back(std::move(each));
   }
-  co_return names;
+  std::erase_if(all, [&](const ListedModel& each) { return !may_use_model(services, principal, each.id); });
+  co_return all;
 }
 
-Value model_view(const Services& services, const std::string& id) {
-  const bool ours = agent_of_model(id).has_value();
-  return Value::object({{"id", id},
+Value model_view(const Services& services, const ListedModel& model) {
+  return Value::object({{"id", model.id},
                         {"object", "model"},
                         {"created", services.status().started_at / 1000},
-                        {"owned_by", ours ? std::string(kAgentModel) : services.models().backend}});
+                        {"owned_by", model.provider}});
 }
 
 Task<Result<Value>> list_models(const Services& services, CallContext context) {
   Value data = Value::array();
-  for (const std::string& id : co_await model_names(services, context.stop))
-    data.push_back(model_view(services, id));
+  for (const ListedModel& each : co_await all_models(services, context.principal, context.stop))
+    data.push_back(model_view(services, each));
   co_return Value::object({{"object", "list"}, {"data", std::move(data)}});
 }
 
 Task<Result<Value>> show_model(const Services& services, CallContext context, std::string id) {
-  const std::vector<std::string> names = co_await model_names(services, context.stop);
-  if (std::find(names.begin(), names.end(), id) == names.end()) co_return no_such_model(id);
-  co_return model_view(services, id);
+  const std::vector<ListedModel> all = co_await all_models(services, context.principal, context.stop);
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&id](const ListedModel& each) { return each.id == id; });
+  if (found == all.end()) co_return no_such_model(id);
+  co_return model_view(services, *found);
 }
 
 op::Route v1(std::string method, std::string path) {
@@ -84,6 +94,8 @@ AnswerHead new_head(const Services& services, std::string model) {
 
 Task<Result<Value>> answer_chat(const Services& services, CallContext context, ChatRequest request,
                                 const AnswerFormat& format, op::EventSink& sink) {
+  if (Result<> may = check_model(services, context.principal, request.request.model); !may)
+    co_return fail(std::move(may.error()));
   if (agent_of_model(request.request.model))
     co_return co_await agent_chat(services, std::move(context), std::move(request), format, sink);
   co_return co_await direct_chat(services, std::move(context), std::move(request), format, sink);

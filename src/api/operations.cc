@@ -5,7 +5,7 @@ namespace chela::api {
 Result<> add_operations(op::Registry& registry, const Services& services) {
   for (const auto add : {add_chat, add_threads, add_memory, add_models, add_catalog, add_routing, add_system,
                          add_usage, add_tokens, add_tools, add_vault, add_openai, add_anthropic,
-                         add_responses, add_settings, add_logs, add_bus}) {
+                         add_responses, add_embeddings, add_settings, add_logs, add_bus}) {
     if (Result<> added = add(registry, services); !added) return added;
   }
   return {};

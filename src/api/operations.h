@@ -20,6 +20,7 @@ Result<> add_routing(op::Registry& registry, const Services& services);
 Result<> add_catalog(op::Registry& registry, const Services& services);
 Result<> add_chat(op::Registry& registry, const Services& services);
 Result<> add_threads(op::Registry& registry, const Services& services);
+Result<> add_embeddings(op::Registry& registry, const Services& services);
 Result<> add_logs(op::Registry& registry, const Services& services);
 Result<> add_memory(op::Registry& registry, const Services& services);
 Result<> add_models(op::Registry& registry, const Services& services);

@@ -10,6 +10,7 @@
 #include "agent/engine.h"
 #include "base/json.h"
 #include "base/time.h"
+#include "llm/embeddings.h"
 #include "llm/models.h"
 #include "llm/provider.h"
 #include "op/operation.h"
@@ -78,6 +79,10 @@ struct Services {
   std::function<llm::ToolCalling(std::string_view model)> tool_calling = [](std::string_view) {
     return llm::ToolCalling::kNative;
   };
+  // Texts as vectors, by a worker that stands in or the model's provider, on the account of the request's caller.
+  std::function<Task<Result<llm::Embeddings>>(llm::EmbeddingRequest, std::optional<SteadyTime>,
+                                              std::stop_token)>
+      embed = {};
   std::function<ModelSettings()> models = {};
   std::function<std::optional<llm::Price>(std::string_view model)> price = {};
   std::function<Status()> status = {};

@@ -64,12 +64,16 @@ Task<Result<>> add_costs(const Services& services, const CallContext& context, c
   if (!used) co_return fail(used.error());
   Value groups = Value::array();
   for (const Group& each : grouped(*used, by, *services.budget)) groups.push_back(view_of(each));
+  // Another key's limits are for whoever may make keys.
+  const std::string key = args.string_or("key", context.principal.token_id);
+  if (key != context.principal.token_id && !context.principal.allows("admin"))
+    co_return fail(Code::kPermissionDenied, "the limits of another key are shown to administrators only");
   const auto standing = co_await services.budget->standing({.realm = context.scope.realm,
                                                             .user = context.scope.user,
                                                             .agent = args.string_or("agent"),
                                                             .session = args.string_or("thread_id"),
                                                             .channel = args.string_or("channel"),
-                                                            .key = context.principal.token_id});
+                                                            .key = key});
   if (!standing) co_return fail(standing.error());
   Value limits = Value::array();
   for (const llm::budget::Standing& each : *standing) limits.push_back(llm::budget::view_of(each));
@@ -121,7 +125,8 @@ Result<> add_usage(op::Registry& registry, const Services& services) {
         "by": {"type": "string", "enum": ["day", "model", "agent"], "default": "day"},
         "agent": {"type": "string", "description": "show the limits of this agent, too"},
         "thread_id": {"type": "string", "description": "of this thread"},
-        "channel": {"type": "string", "description": "of this channel"}}})"),
+        "channel": {"type": "string", "description": "of this channel"},
+        "key": {"type": "string", "description": "of the token with this id, instead of the caller's own"}}})"),
       .out = schema(
           R"({"type": "object", "properties": {"days": {"type": "array", "items": {"type": "object", "properties": {
         "date": {"type": "string"}, "model": {"type": "string"}, "turns": {"type": "integer"}, "prompt_tokens": {"type": "integer"},

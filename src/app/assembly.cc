@@ -9,7 +9,9 @@
 #include "app/agents.h"
 #include "app/bus_modules.h"
 #include "app/catalog.h"
+#include "app/embedding_sources.h"
 #include "bus/operation_functions.h"
+#include "llm/budget/budget_embeddings.h"
 #include "llm/budget/budget_provider.h"
 #include "llm/budget/budget_tool.h"
 #include "llm/local/infer_process.h"
@@ -139,7 +141,10 @@ Result<> Assembly::make_models() {
       .backends = *backends_,
       .own = [this](std::string_view model) -> llm::Provider& { return backends_->provider_for(model); },
       .settings = [this]() -> const config::LlmSettings& { return settings().llm; },
-      .asking = owner_});
+      .asking = owner_,
+      .count = [this](llm::Provider& worker) -> std::unique_ptr<llm::Provider> {
+        return std::make_unique<llm::budget::BudgetProvider>(worker, *budget_);
+      }});
   if (options_.model != nullptr)
     only_model_ =
         std::make_unique<llm::RetryProvider>(*options_.model, loop_, ids_, settings().llm.max_retries);
@@ -219,6 +224,8 @@ Result<> Assembly::make_front() {
       .routing = &models_->routing(),
       .provider_for = [this](std::string_view model) -> llm::Provider& { return provider_for(model); },
       .tool_calling = [this](std::string_view model) { return backends_->info(model).tools; },
+      .embed = [this](llm::EmbeddingRequest request, std::optional<SteadyTime> deadline,
+                      std::stop_token stop) { return embed(std::move(request), deadline, std::move(stop)); },
       .models =
           [this] {
             return api::ModelSettings{.backend = backends_->backend_id(),
@@ -263,6 +270,17 @@ Result<> Assembly::make_front() {
 llm::Provider& Assembly::provider_for(std::string_view model) {
   if (only_model_) return *only_model_;
   return model.empty() ? models_->unnamed() : models_->named(model);
+}
+
+// Texts as vectors, counted either way.
+Task<Result<llm::Embeddings>> Assembly::embed(llm::EmbeddingRequest request,
+                                              std::optional<SteadyTime> deadline, std::stop_token stop) {
+  OwnEmbeddings own(*backends_);
+  std::optional<WorkerEmbeddings> worker;
+  if (embedder_ && embedder_->ready(request.caller.scope)) worker.emplace(*embedder_);
+  llm::EmbeddingProvider& source = worker ? static_cast<llm::EmbeddingProvider&>(*worker) : own;
+  llm::budget::BudgetEmbeddings counted(source, *budget_);
+  co_return co_await counted.embed(std::move(request), deadline, std::move(stop));
 }
 
 // Workers connect where clients of the gateway may; a process without TCP has no bus.

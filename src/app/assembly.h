@@ -100,6 +100,8 @@ class Assembly {
   Task<> import_identity();
   // "" where nobody named a model.
   llm::Provider& provider_for(std::string_view model);
+  Task<Result<llm::Embeddings>> embed(llm::EmbeddingRequest request, std::optional<SteadyTime> deadline,
+                                      std::stop_token stop);
   void notify(std::string_view state) const;
   Task<Result<json::Value>> call_function(op::CallContext context, std::string id, json::Value data);
   Task<Result<bus::Admission>> bus_login(bus::Visitor visitor);

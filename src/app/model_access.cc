@@ -62,7 +62,7 @@ llm::Provider& ModelAccess::named(std::string_view model) {
   if (!cached) cached = std::make_unique<llm::cache::CacheProvider>(own, cache_);
   if (bus_ == nullptr) return *cached;
   std::unique_ptr<llm::BusProvider>& before = workers_[&own];
-  if (!before) before = std::make_unique<llm::BusProvider>(*cached, *bus_, parts_.asking);
+  if (!before) before = std::make_unique<llm::BusProvider>(*cached, *bus_, parts_.asking, parts_.count);
   return *before;
 }
 

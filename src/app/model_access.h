@@ -27,6 +27,8 @@ class ModelAccess {
     std::function<llm::Provider&(std::string_view model)> own;  // "" is the default model's
     std::function<const config::LlmSettings&()> settings;       // as they are now
     op::Principal asking;                                       // of workers
+    std::function<std::unique_ptr<llm::Provider>(llm::Provider& inner)>
+        count;  // stands before what a worker answers
   };
   explicit ModelAccess(Parts parts);
 

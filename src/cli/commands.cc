@@ -51,6 +51,11 @@ Task<int> print_log(Client& client, OperationCommand command, const Output& outp
 
 // Exit code of a value that came, but says that something is wrong.
 int verdict(std::string_view operation, const Value& value) {
+  if (operation == "model::test" && !value.bool_or("ok", true)) {
+    const Value* error = value.find("error");
+    const std::optional<Code> code = code_from_name(error != nullptr ? error->string_or("code") : "");
+    return exit_code(code.value_or(Code::kUpstream));
+  }
   if (operation != "thread::replay") return 0;
   const Value* differences = value.find("differences");
   return differences && differences->is_array() && !differences->as_array()->empty()

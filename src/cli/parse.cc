@@ -190,9 +190,14 @@ class Parser {
   void add_usage() {
     CLI::App* usage =
         operation("usage", "what calls of models have used and cost, and what is left of the limits",
-                  "usage::days", [this] { return json::Value::object({{"days", days_}, {"by", by_}}); });
+                  "usage::days", [this] {
+                    json::Value args = json::Value::object({{"days", days_}, {"by", by_}});
+                    if (!id_.empty()) args.set("key", id_);
+                    return args;
+                  });
     usage->add_option("--days", days_, "of the last so many days, today included (default 30)")
         ->type_name("N");
+    usage->add_option("--key", id_, "show the limits of this token, by its id")->type_name("ID");
     usage->add_option("--by", by_, "day, model or agent")->check(CLI::IsMember({"day", "model", "agent"}));
   }
 
@@ -260,12 +265,23 @@ class Parser {
             if (!args.find("permissions")) args.set("permissions", json::Value::array());
             args.find("permissions")->push_back(each);
           }
+          for (const std::string& each : models_) {
+            if (!args.find("models")) args.set("models", json::Value::array());
+            args.find("models")->push_back(each);
+          }
+          if (day_cents_ >= 0) args.set("day_cents", day_cents_);
+          if (month_cents_ >= 0) args.set("month_cents", month_cents_);
           return args;
         },
         tokens);
     create->add_option("--label", text_, "what it is for");
     create->add_option("--permission", permissions_,
                        "what it may do, for example chat:write (else chat:*, memory:* and tools:*)");
+    create->add_option("--model", models_,
+                       "a model or agent that it may use; a '*' at the end: all that begin so (else all)");
+    create->add_option("--day-cents", day_cents_, "what its calls of models may cost a day")
+        ->type_name("CENTS");
+    create->add_option("--month-cents", month_cents_, "what they may cost a month")->type_name("CENTS");
     create->add_option("--expires-in", expires_, "for example 12h or 30d (else never)")
         ->type_name("DURATION");
     operation("list", "all tokens", "token::list", none, tokens);
@@ -521,6 +537,9 @@ class Parser {
   std::vector<std::string> route_words_;
   std::vector<std::string> settings_;
   std::vector<std::string> permissions_;
+  std::vector<std::string> models_;
+  std::int64_t day_cents_ = -1;  // not given
+  std::int64_t month_cents_ = -1;
   std::vector<std::string> help_words_;
   std::string id_, text_, expires_;
   int limit_ = kDefaultLimit;

@@ -202,8 +202,8 @@ std::string text_for(std::string_view operation, const Value& value) {
                 {"id", "state", "turn_count", "updated_at", "channel", "title"});
   }
   if (operation == "token::list") {
-    return list(value, "tokens", {"ID", "CREATED", "EXPIRES", "REVOKED", "PERMISSIONS", "LABEL"},
-                {"id", "created_at", "expires_at", "revoked_at", "permissions", "label"});
+    return list(value, "tokens", {"ID", "CREATED", "EXPIRES", "REVOKED", "PERMISSIONS", "MODELS", "LABEL"},
+                {"id", "created_at", "expires_at", "revoked_at", "permissions", "models", "label"});
   }
   if (operation == "vault::list")
     return list(value, "secrets", {"NAME", "CREATED", "UPDATED"}, {"name", "created_at", "updated_at"});

@@ -70,6 +70,7 @@ Result<ModelInfo> read_entry(const std::string& provider, const std::string& id,
   fields.read("prompt", prompt);
   fields.read("tools", tools);
   fields.read("files", info.files);
+  fields.read("dimensions", info.dimensions);
   read_flags(fields, info);
   info.price = read_price(fields, where);
   if (prompt != "full" && prompt != "minimal")

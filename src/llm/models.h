@@ -40,8 +40,9 @@ struct ModelInfo {
   PromptStyle prompt = PromptStyle::kFull;
   ToolCalling tools = ToolCalling::kNative;
   bool sees_images = false;
-  bool reasons = false;                       // thinks before it answers
-  bool prefills = false;                      // goes on with an answer that was begun for it
+  bool reasons = false;         // thinks before it answers
+  bool prefills = false;        // goes on with an answer that was begun for it
+  std::int64_t dimensions = 0;  // of its vectors: it makes embeddings and is not talked to; 0: no
   std::optional<Price> price = std::nullopt;  // nothing: not known
   std::vector<std::string> files = {};        // what a local model needs under $CHELA_HOME/models
 

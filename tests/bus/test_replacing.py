@@ -90,6 +90,8 @@ def test_a_worker_answers_in_the_models_place(engine, chat, model, join, sdk):
     outcome = chat.say("who are you?")
     assert outcome["state"] == "completed" and chat.last()["response"] == f"answered by {worker.name}"
     assert len(model.bodies()) == before, "the model was not asked"
+    calls = engine.api.get("/api/usage", params={"by": "model"}).json()["groups"]
+    assert sum(each["calls"] for each in calls if each["name"] == "scripted") > 0, "it is counted as that model's"
     worker.kill()
     wait_until(lambda: "llm::complete" not in join("0.11.6").functions(), "it has gone")
     assert chat.say("and now?")["state"] == "completed"

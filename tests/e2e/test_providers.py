@@ -152,7 +152,18 @@ def test_the_command_line_shows_tries_and_chooses_models(two, model, second):
     assert model.bodies() == []
     second.set_script({"replies": [{"status": 401}] * 4})
     code, out, _ = two.cli("models", "test", "wise", "--json")
+    assert code != 0
     assert json.loads(out)["ok"] is False and json.loads(out)["error"]["message"]
+
+
+def test_models_of_all_providers_with_a_key_are_listed(two):
+    def names():
+        return [each["id"] for each in two.api.get("/v1/models").json()["data"]]
+    assert "scripted" in names() and "second/clever" not in names()
+    give_key(two)
+    assert "scripted" in names() and "second/clever" in names()
+    assert two.api.get("/v1/models/second/clever").json()["owned_by"] == "second"
+    assert "second/clever" in [each["id"] for each in two.api.get("/api/models").json()["models"]]
 
 
 def test_the_choice_of_one_agent_counts_at_once_and_for_no_other(own_engine, model, second):

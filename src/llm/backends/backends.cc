@@ -194,4 +194,21 @@ Provider& Backends::provider_for(std::string_view model) {
   return local_chain_->front();
 }
 
+Task<Result<Embeddings>> Backends::embed(EmbeddingRequest request, std::optional<SteadyTime> deadline,
+                                         std::stop_token stop) {
+  const Route to = route_of(request.model);
+  const bool backend = to.to == Route::To::kBackend && backend_entry_;
+  if (to.to != Route::To::kProvider && !backend)
+    co_return co_await local_->embed(std::move(request), deadline, std::move(stop));
+  const ProviderEntry entry = backend ? *backend_entry_ : *to.provider;
+  ProviderWishes wishes = backend ? backend_wishes_ : ProviderWishes{.stall_timeout = stall_timeout_};
+  if (wishes.stall_timeout.count() <= 0) wishes.stall_timeout = kModelStallTimeout;
+  Result<ProviderSetup> setup = co_await set_up(entry, std::move(wishes), parts_.keys);
+  if (!setup) co_return fail(std::move(setup.error()));
+  const Result<std::unique_ptr<EmbeddingProvider>> made = make_embeddings(
+      entry, sent_as(data_.catalog, entry.id, to.model), std::move(*setup), parts_.http, parts_.loop);
+  if (!made) co_return fail(made.error());
+  co_return co_await (*made)->embed(std::move(request), deadline, std::move(stop));
+}
+
 }  // namespace chela::llm

@@ -12,6 +12,7 @@
 #include "llm/backends/keyed_provider.h"
 #include "llm/backends/provider_setup.h"
 #include "llm/backends/route.h"
+#include "llm/embeddings.h"
 #include "llm/local/local_provider.h"
 #include "llm/models.h"
 #include "llm/providers.h"
@@ -73,6 +74,9 @@ class Backends {
   // Which provider answers for the model, "" being the default one; see route().
   Provider& provider_for(std::string_view model);
   Provider& default_provider() { return provider_for(default_model_); }
+  // Texts as vectors of the model, of the provider that its name leads to. kUnsupported when that has none.
+  Task<Result<Embeddings>> embed(EmbeddingRequest request, std::optional<SteadyTime> deadline,
+                                 std::stop_token stop);
 
   const Catalog& catalog() const { return data_.catalog; }
   const Providers& providers() const { return data_.providers; }

@@ -2,6 +2,7 @@
 
 #include "llm/anthropic/anthropic_provider.h"
 #include "llm/bedrock/bedrock_provider.h"
+#include "llm/embeddings/http_embeddings.h"
 #include "llm/gemini/gemini_provider.h"
 #include "llm/nearai/nearai_provider.h"
 #include "llm/ollama/ollama_provider.h"
@@ -66,6 +67,16 @@ Result<std::unique_ptr<Provider>> make_provider(const ProviderEntry& entry, Prov
       return make<nearai::NearAiProvider>(std::move(options), std::move(setup.variable), http, loop);
   }
   return fail(Code::kInternal, "the protocol of '{}' has no adapter", entry.id);
+}
+
+Result<std::unique_ptr<EmbeddingProvider>> make_embeddings(const ProviderEntry& entry, std::string model,
+                                                           ProviderSetup setup, net::HttpClient& http,
+                                                           runtime::EventLoop& loop) {
+  wire::ServerOptions options = options_of(entry, setup);
+  Result<std::unique_ptr<embeddings::HttpEmbeddings>> made = embeddings::HttpEmbeddings::create(
+      entry.protocol, entry.name, std::move(model), std::move(options), http, loop);
+  if (!made) return fail(std::move(made.error()));
+  return std::move(*made);
 }
 
 }  // namespace chela::llm

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/limits.h"
+#include "llm/embeddings.h"
 #include "llm/provider.h"
 #include "llm/providers.h"
 #include "net/http_client.h"
@@ -30,5 +31,10 @@ struct ProviderSetup {
 // a protocol gets its adapter.
 Result<std::unique_ptr<Provider>> make_provider(const ProviderEntry& entry, ProviderSetup setup,
                                                 net::HttpClient& http, runtime::EventLoop& loop);
+
+// What makes embeddings of the provider's model, by its own name. kUnsupported for a protocol that has none.
+Result<std::unique_ptr<EmbeddingProvider>> make_embeddings(const ProviderEntry& entry, std::string model,
+                                                           ProviderSetup setup, net::HttpClient& http,
+                                                           runtime::EventLoop& loop);
 
 }  // namespace chela::llm

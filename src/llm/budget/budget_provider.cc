@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "llm/budget/charged.h"
+
 namespace chela::llm::budget {
 namespace {
 
@@ -12,14 +14,6 @@ size_t said_before(const Error& error) {
   const std::string_view said = error.detail("said_bytes");
   std::from_chars(said.data(), said.data() + said.size(), bytes);
   return bytes;
-}
-
-// Whether the provider may have worked, and charged, before the call failed: one that answered with a status of HTTP before it said
-// anything, or was never reached, has not.
-bool may_be_charged(const Error& error, bool said) {
-  if (said) return true;
-  if (!error.detail("status").empty()) return false;
-  return error.code == Code::kUpstream || error.code == Code::kTimeout || error.code == Code::kCancelled;
 }
 
 }  // namespace

@@ -64,11 +64,13 @@ Result<Answer> answer_from_json(const json::Value& value) {
   return answer;
 }
 
-Task<Result<Answer>> BusProvider::complete(Request request, DeltaSink sink,
-                                           std::optional<SteadyTime> deadline, std::stop_token stop) {
+bool WorkerProvider::there() const {
+  return bus_.replaced(kFunction, {.principal = asking_, .scope = asking_.scope()});
+}
+
+Task<Result<Answer>> WorkerProvider::complete(Request request, DeltaSink sink,
+                                              std::optional<SteadyTime> deadline, std::stop_token stop) {
   op::CallContext context{.principal = asking_, .scope = asking_.scope(), .deadline = deadline, .stop = stop};
-  if (!bus_.replaced(kFunction, context))
-    co_return co_await own_.complete(std::move(request), std::move(sink), deadline, std::move(stop));
   const Result<json::Value> said =
       co_await bus_.call_replacement(std::move(context), std::string(kFunction), for_worker(request));
   if (stop.stop_requested()) co_return fail(Code::kCancelled, "the model call was cancelled");
@@ -76,18 +78,32 @@ Task<Result<Answer>> BusProvider::complete(Request request, DeltaSink sink,
     Result<Answer> answer = answer_from_json(*said);
     if (!answer) co_return answer;
     if (answer->model.empty()) answer->model = request.model;
-    if (!answer->text.empty()) sink({.text = answer->text, .reasoning = {}});
+    if (!answer->text.empty() && sink) sink({.text = answer->text, .reasoning = {}});
     co_return answer;
   }
-  const std::string_view code = said.error().detail("bus_code");
-  if (bus::never_begun(said.error()) || code == "invocation_stopped") {
-    log::warn("llm", "the worker that answers in the model's place has gone; its provider is asked",
-              {{"error", said.error().message}});
-    co_return co_await own_.complete(std::move(request), std::move(sink), deadline, std::move(stop));
-  }
   Error error = said.error();
+  if (bus::never_begun(error) || error.detail("bus_code") == "invocation_stopped") {
+    error.code = Code::kUnavailable;
+    error.with(std::string(kGone), "1");
+    co_return fail(std::move(error));
+  }
   error.message = fmt::format("{} of a worker failed: {}", kFunction, error.message);
   co_return fail(std::move(error));
+}
+
+Task<Result<std::vector<std::string>>> WorkerProvider::models(std::stop_token) {
+  co_return std::vector<std::string>{};
+}
+
+Task<Result<Answer>> BusProvider::complete(Request request, DeltaSink sink,
+                                           std::optional<SteadyTime> deadline, std::stop_token stop) {
+  if (!worker_.there())
+    co_return co_await own_.complete(std::move(request), std::move(sink), deadline, std::move(stop));
+  Result<Answer> answer = co_await front_.complete(request, sink, deadline, stop);
+  if (answer || answer.error().detail(WorkerProvider::kGone).empty()) co_return answer;
+  log::warn("llm", "the worker that answers in the model's place has gone; its provider is asked",
+            {{"error", answer.error().message}});
+  co_return co_await own_.complete(std::move(request), std::move(sink), deadline, std::move(stop));
 }
 
 Task<Result<std::vector<std::string>>> BusProvider::models(std::stop_token stop) {

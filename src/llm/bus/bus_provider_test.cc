@@ -85,6 +85,39 @@ TEST_F(BusProviderTest, ErrorsAndNonsenseOfAWorkerAreErrors) {
   EXPECT_EQ(own.calls, 0);
 }
 
+// Counts who is asked, as a budget does.
+class Counting final : public Provider {
+ public:
+  Counting(Provider& inner, int& calls) : inner_(inner), calls_(calls) {}
+  Task<Result<Answer>> complete(Request request, DeltaSink sink, std::optional<SteadyTime> deadline,
+                                std::stop_token stop) override {
+    ++calls_;
+    return inner_.complete(std::move(request), std::move(sink), deadline, std::move(stop));
+  }
+  Task<Result<std::vector<std::string>>> models(std::stop_token stop) override {
+    return inner_.models(std::move(stop));
+  }
+
+ private:
+  Provider& inner_;
+  int& calls_;
+};
+
+TEST_F(BusProviderTest, CallsOfAWorkerAreCounted) {
+  int counted = 0;
+  BusProvider front(own, *bus, {.realm = "default", .user = "ann", .permissions = {"*"}},
+                    [&](Provider& inner) { return std::make_unique<Counting>(inner, counted); });
+  const auto ask_it = [&] {
+    return runtime::block_on(loop, front.complete({.model = "m"}, {}, std::nullopt, {}));
+  };
+  EXPECT_EQ(ask_it()->text, "own");
+  EXPECT_EQ(counted, 0) << "the own provider is counted behind it";
+  bus::BusTest::Peer& one = worker();
+  loop.post([&] { one.serve(*json::parse(R"({"content": "from afar"})")); });
+  EXPECT_EQ(ask_it()->text, "from afar");
+  EXPECT_EQ(counted, 1);
+}
+
 TEST_F(BusProviderTest, StopEndsTheCall) {
   worker();
   std::stop_source stop;

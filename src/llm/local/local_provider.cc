@@ -2,10 +2,14 @@
 
 #include <filesystem>
 
+#include "llm/embeddings/http_embeddings.h"
+
 namespace chela::llm::local {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::string_view kAddress = "http://localhost/v1";
 
 bool has_model_files(const std::string& dir) {
   std::error_code ec;
@@ -19,12 +23,15 @@ bool has_model_files(const std::string& dir) {
 
 LocalProvider::LocalProvider(InferOptions options, Catalog catalog, runtime::EventLoop& loop,
                              os::Poller& poller, net::HttpClient& http)
-    : catalog_(std::move(catalog)), process_(std::move(options), loop, poller, http) {}
+    : catalog_(std::move(catalog)),
+      loop_(loop),
+      http_(http),
+      process_(std::move(options), loop, poller, http) {}
 
 Result<std::unique_ptr<LocalProvider>> LocalProvider::create(InferOptions options, Catalog catalog,
                                                              runtime::EventLoop& loop, os::Poller& poller,
                                                              net::HttpClient& http) {
-  openai::Options remote{.base_url = "http://localhost/v1", .unix_socket = options.socket};
+  openai::Options remote{.base_url = std::string(kAddress), .unix_socket = options.socket};
   Result<std::unique_ptr<openai::OpenAiProvider>> made =
       openai::OpenAiProvider::create(std::move(remote), http, loop);
   if (!made) return fail(std::move(made.error()));
@@ -65,10 +72,20 @@ Task<Result<std::vector<std::string>>> LocalProvider::models(std::stop_token sto
   if (!has_model_files(process_.options().models_dir)) co_return std::vector<std::string>{};
   if (Result<> ready = co_await process_.ensure(stop); !ready) co_return fail(std::move(ready.error()));
   Result<std::vector<std::string>> served = co_await remote_->models(stop);
-  // What the catalog knows no files of makes embeddings: it is asked for by name, nobody talks to it.
   if (served)
-    std::erase_if(*served, [this](const std::string& id) { return catalog_.find(id).files.empty(); });
+    std::erase_if(*served, [this](const std::string& id) { return catalog_.find(id).dimensions > 0; });
   co_return served;
+}
+
+Task<Result<Embeddings>> LocalProvider::embed(EmbeddingRequest request, std::optional<SteadyTime> deadline,
+                                              std::stop_token stop) {
+  if (Result<> there = check_files(request.model); !there) co_return fail(std::move(there.error()));
+  if (Result<> ready = co_await process_.ensure(stop); !ready) co_return fail(std::move(ready.error()));
+  const Result<std::unique_ptr<embeddings::HttpEmbeddings>> remote = embeddings::HttpEmbeddings::create(
+      Protocol::kOpenAiChat, "this machine", request.model,
+      {.base_url = std::string(kAddress), .unix_socket = process_.options().socket}, http_, loop_);
+  if (!remote) co_return fail(remote.error());
+  co_return co_await (*remote)->embed(std::move(request), deadline, std::move(stop));
 }
 
 }  // namespace chela::llm::local

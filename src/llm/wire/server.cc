@@ -170,8 +170,8 @@ Task<Result<Answer>> Server::complete(net::ClientRequest request, std::unique_pt
   co_return answer;
 }
 
-Task<Result<json::Value>> Server::fetch(net::ClientRequest request, std::stop_token stop) {
-  request.max_body = kMaxModelAnswerBytes;
+Task<Result<json::Value>> Server::fetch(net::ClientRequest request, std::stop_token stop, size_t max_body) {
+  request.max_body = max_body;
   const ErrorContext errors = errors_of(errors_, request.headers);
   const Result<net::HttpResponse> response = co_await http_.fetch(std::move(request), stop);
   if (!response) co_return fail(transport_error(response.error()));

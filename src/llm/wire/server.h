@@ -50,8 +50,9 @@ class Server {
   // server forgets to close the response.
   Task<Result<Answer>> complete(net::ClientRequest request, std::unique_ptr<AnswerReader> reader,
                                 std::optional<SteadyTime> deadline, std::stop_token stop);
-  // The JSON document behind a request.
-  Task<Result<json::Value>> fetch(net::ClientRequest request, std::stop_token stop);
+  // The JSON document behind a request, of at most `max_body` bytes.
+  Task<Result<json::Value>> fetch(net::ClientRequest request, std::stop_token stop,
+                                  size_t max_body = kMaxModelAnswerBytes);
 
   // "Authorization: Bearer KEY", if there is a key.
   net::Headers bearer() const;

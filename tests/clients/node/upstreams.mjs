@@ -123,3 +123,17 @@ test("models are listed", async () => {
   assert.ok(names.includes("chela") && names.includes("scripted"));
   assert.deepEqual((await claude.models.list()).data.map((each) => each.id), names);
 });
+
+test("embeddings, where the provider has them", async () => {
+  const ask = (input, more = {}) => client.embeddings.create({ model: "scripted", input, ...more });
+  if (["anthropic", "bedrock"].includes(process.env.CHELA_UPSTREAM)) {
+    await assert.rejects(ask("a crab"), (error) => error.status === 501 && /has no embeddings/.test(error.message));
+    return;
+  }
+  const { data, usage } = await ask(["a crab", "a claw"]);
+  assert.deepEqual(data.map((each) => each.embedding.length), [64, 64]);
+  assert.ok(usage.prompt_tokens > 0);
+  const plain = (await ask("a crab", { encoding_format: "float", dimensions: 5 })).data[0].embedding;
+  assert.equal(plain.length, 5);
+  await assert.rejects(ask([1, 2]), OpenAI.BadRequestError);
+});
