@@ -57,6 +57,20 @@ TEST(AnswerReader, WhatIsShownIsTheAnswer) {
   }
 }
 
+TEST(AnswerReader, AnAnswerThatBeginsAnewLeavesNothingOfTheFirst) {
+  AnswerReader reader(tools());
+  EXPECT_EQ(reader.feed({.text = "<think>hm</think>Hel<tool_call>{\"na"}).text, "Hel");
+  const llm::Delta again = reader.feed({.text = "", .reset = true});
+  EXPECT_TRUE(again.reset);
+  EXPECT_EQ(again.text, "");
+  EXPECT_EQ(reader.feed({.text = "Good day"}).text, "Good day");
+  const AnswerReader::Result read = reader.finish({.text = "Good day"});
+  EXPECT_EQ(read.answer.text, "Good day");
+  EXPECT_EQ(read.answer.reasoning, "");
+  EXPECT_TRUE(read.answer.tool_calls.empty());
+  EXPECT_EQ(read.refused, Refused::kNothing);
+}
+
 TEST(AnswerReader, PlainTextIsAsItWas) {
   constexpr std::string_view kText = "Hello, 1 < 2:\n\n```json\n{\"a\": [1]}\n```\n\n| a | b |\nEnd.";
   const Live live = stream({.text = std::string(kText), .finish_reason = llm::FinishReason::kStop}, 5);

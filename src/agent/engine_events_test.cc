@@ -90,6 +90,25 @@ TEST_F(EventsTest, ReconnectingInMidStreamLosesAndDoublesNothing) {
   ASSERT_TRUE(run(engine().interrupt(kScope, accepted->thread_id)));
 }
 
+TEST_F(EventsTest, AnAnswerThatBeginsAnewAtAnotherProviderIsOneAnswer) {
+  provider_.add({.answer = llm::Answer{.text = "Good day", .finish_reason = llm::FinishReason::kStop},
+                 .deltas = {"Hel", "lo <tool_call>{", "Good ", "day"},
+                 .reset_before = 2});
+  auto subscription = run(engine().subscribe(kScope, "", ""));
+  const auto accepted = send("go");
+  EXPECT_EQ(outcome(*accepted).reply, "Good day");
+  std::string text;
+  std::vector<std::string> resets;
+  for (const Event& each : read(**subscription)) {
+    if (each.type == "stream_chunk") text += each.data.string_or("content");
+    if (each.type != "stream_reset") continue;
+    resets.push_back(text);
+    text = each.data.string_or("text");
+  }
+  EXPECT_EQ(resets, std::vector<std::string>{"Hello"});
+  EXPECT_EQ(text, "Good day");
+}
+
 TEST_F(EventsTest, SubscribersAreBounded) {
   std::vector<std::unique_ptr<Subscription>> held;
   for (size_t i = 0; i < kMaxEventSubscribers; ++i) held.push_back(*run(engine().subscribe(kScope, "", "")));

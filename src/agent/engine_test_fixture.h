@@ -22,6 +22,7 @@ class FakeProvider final : public llm::Provider {
     Result<llm::Answer> answer;
     std::vector<std::string> deltas = {};
     bool stall = false;
+    std::optional<size_t> reset_before = {};  // of the deltas: the one with which the answer begins anew
   };
 
   void say(std::string text) {
@@ -43,7 +44,10 @@ class FakeProvider final : public llm::Provider {
     Reply reply = replies_.front();
     replies_.pop_front();
     co_await runtime::yield(loop_);
-    for (const std::string& text : reply.deltas) sink({.text = text});
+    for (size_t i = 0; i < reply.deltas.size(); ++i) {
+      if (reply.reset_before == i) sink({.reset = true});
+      sink({.text = reply.deltas[i]});
+    }
     if (reply.stall) {
       const runtime::StopScope scope(loop_, stop, deadline);
       const Result<> slept = co_await runtime::sleep_for(loop_, stall, scope.token());

@@ -161,6 +161,15 @@ void Hub::delta(const Scope& scope, const std::string& thread, const std::string
   keep(owner, call, {"stream_chunk", std::move(data)});
 }
 
+void Hub::reset_call(const Scope& scope, const std::string& thread) {
+  User& owner = user(scope);
+  const auto found = owner.calls.find(thread);
+  if (found == owner.calls.end() || found->second.back().text.empty()) return;
+  Call& call = found->second.back();
+  call.text.clear();
+  keep(owner, call, {"stream_reset", reset_data(thread, call.turn, "")});
+}
+
 void Hub::end_call(const Scope& scope, const std::string& thread) {
   const auto found = users_.find(key_of(scope));
   if (found == users_.end()) return;

@@ -55,6 +55,8 @@ class Hub {
   // published, or with end_call when it was given up.
   void begin_call(const Scope& scope, const std::string& thread, const std::string& turn, Attempt attempt);
   void delta(const Scope& scope, const std::string& thread, const std::string& text);
+  // The text so far is void: the call's answer begins anew.
+  void reset_call(const Scope& scope, const std::string& thread);
   void end_call(const Scope& scope, const std::string& thread);
   // Of a thread whose records will never be published.
   void forget_calls(const Scope& scope, const std::string& thread);

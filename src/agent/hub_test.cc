@@ -99,6 +99,29 @@ TEST_F(HubTest, ACallThatWasGivenUpLeavesThePlaceToTheNext) {
   EXPECT_EQ(seen(**subscription), (Names{"lost ", "second"}));
 }
 
+TEST_F(HubTest, AnAnswerThatBeginsAnewIsAResetForAllWhoWatchOrComeLater) {
+  const auto subscription = run(hub_.subscribe(kScope, kThread, ""));
+  hub_.reset_call(kScope, kThread);  // of no call
+  begin("one");
+  publish("one", turn::ModelRequested{0, "hash"});
+  hub_.reset_call(kScope, kThread);  // nothing was shown
+  delta("Hel");
+  const std::optional<Event> first = (*subscription)->try_next();
+  hub_.reset_call(kScope, kThread);
+  delta("Good day");
+  const std::optional<Event> reset = (*subscription)->try_next();
+  ASSERT_TRUE(first && reset);
+  EXPECT_EQ(first->data.string_or("content"), "Hel");
+  EXPECT_EQ(reset->type, "stream_reset");
+  EXPECT_EQ(reset->data.string_or("text"), "");
+  EXPECT_EQ(reset->data.string_or("turn_id"), "one");
+  EXPECT_EQ(seen(**subscription), Names{"Good day"});
+  const auto late = run(hub_.subscribe(kScope, kThread, "1.99"));
+  const std::optional<Event> whole = run((*late)->next({}));
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(whole->data.string_or("text"), "Good day") << "what was taken back is not told again";
+}
+
 TEST_F(HubTest, TheEndOfATurnEndsItsCalls) {
   const auto subscription = run(hub_.subscribe(kScope, kThread, ""));
   begin("one");

@@ -111,7 +111,9 @@ Task<> EngineImpl::call_model(ThreadPtr thread, std::string turn) {
   const auto reader = std::make_shared<AnswerReader>(prompts_.tool_set(*thread->sources.tools));
   const llm::DeltaSink sink = [this, scope, thread, turn, withheld, reader](const llm::Delta& delta) {
     const llm::Delta shown = reader->feed(delta);
-    if (!withheld && current(*thread, turn)) hub_.delta(scope, thread->row.id, shown.text);
+    if (withheld || !current(*thread, turn)) return;
+    if (shown.reset) hub_.reset_call(scope, thread->row.id);
+    hub_.delta(scope, thread->row.id, shown.text);
   };
   const auto choices = std::make_shared<json::Array>();
   request.caller = caller_of(thread, choices);

@@ -17,12 +17,18 @@ class FakeProvider final : public llm::Provider {
   Result<llm::Answer> answer =
       llm::Answer{.text = "Hello", .finish_reason = llm::FinishReason::kStop, .model = "m-1"};
   std::vector<std::string> pieces;  // passed on before the answer
+  std::optional<size_t>
+      reset_before;  // of them: the one with which the answer begins anew, unless the call is stopped
   std::vector<llm::Request> asked;
 
   Task<Result<llm::Answer>> complete(llm::Request request, llm::DeltaSink sink, std::optional<SteadyTime>,
-                                     std::stop_token) override {
+                                     std::stop_token stop) override {
     asked.push_back(std::move(request));
-    for (const std::string& piece : pieces) sink({.text = piece, .reasoning = {}});
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      if (reset_before == i) sink({.reset = true});
+      if (stop.stop_requested()) co_return fail(Code::kUpstream, "the answer was cut");
+      sink({.text = pieces[i], .reasoning = {}});
+    }
     co_return answer;
   }
   Task<Result<std::vector<std::string>>> models(std::stop_token) override {

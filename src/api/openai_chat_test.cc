@@ -283,6 +283,26 @@ TEST_F(OpenAiChat, OtherModelsAreAskedDirectly) {
   EXPECT_EQ(sink_.text(), "Hello");
 }
 
+TEST_F(OpenAiChat, AStreamThatCannotBeTakenBackEndsWithAnErrorInsteadOfBeginningAnew) {
+  provider_.answer = llm::Answer{.text = "Good day", .finish_reason = llm::FinishReason::kStop};
+  provider_.pieces = {"Hel", "Good day"};
+  provider_.reset_before = 1;
+  constexpr auto kAsk =
+      R"({{"model": "gpt-x", "stream": {}, "messages": [{{"role": "user", "content": "hi"}}]}})";
+  const auto cut = chat(fmt::format(kAsk, true));
+  ASSERT_FALSE(cut);
+  EXPECT_EQ(cut.error().message, "the answer was cut");
+  EXPECT_EQ(sink_.text(), "Hel");
+  // Before the first word nothing has to be taken back, nor where nobody watches.
+  sink_.events.clear();
+  provider_.reset_before = 0;
+  provider_.pieces = {"Good ", "day"};
+  ASSERT_TRUE(chat(fmt::format(kAsk, true)));
+  EXPECT_EQ(sink_.text(), "Good day");
+  provider_.reset_before = 1;
+  EXPECT_EQ(content(*chat(fmt::format(kAsk, false))), "Good day");
+}
+
 struct Upstream {
   Code from;
   int status;

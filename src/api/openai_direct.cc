@@ -46,9 +46,12 @@ Task<Result<Value>> direct_chat(const Services& services, op::CallContext contex
   const AnswerHead head = new_head(services, model);
   const std::unique_ptr<AnswerWriter> writer = format.writer(sink, head);
   runtime::StopScope call(*services.loop, context.stop);
-  const auto forward = [&writer, &call](const llm::Delta& delta) {
+  bool begun = false;  // what the client has cannot be taken back
+  const auto forward = [&writer, &call, &begun](const llm::Delta& delta) {
+    if (delta.reset && begun) return call.cancel();
     writer->reasoning(delta.reasoning);
     writer->text(delta.text);
+    begun |= !delta.reasoning.empty() || !delta.text.empty();
     if (!writer->state()) call.cancel();
   };
   Result<llm::Answer> answer =

@@ -134,12 +134,13 @@ Result<> Assembly::make_models() {
       {.loop = loop_, .poller = poller_, .http = http_, .ids = ids_, .keys = keys_, .count = count});
   if (!backends) return fail(backends.error());
   backends_ = std::move(*backends);
+  models_front_ = std::make_unique<llm::Front>(*backends_, settings().llm, loop_);
   models_ = std::make_unique<ModelAccess>(ModelAccess::Parts{
       .loop = loop_,
       .metrics = metrics_,
       .store = foundation_->database().response_cache(),
       .backends = *backends_,
-      .own = [this](std::string_view model) -> llm::Provider& { return backends_->provider_for(model); },
+      .own = [this](std::string_view model) -> llm::Provider& { return models_front_->provider_for(model); },
       .settings = [this]() -> const config::LlmSettings& { return settings().llm; },
       .asking = owner_,
       .count = [this](llm::Provider& worker) -> std::unique_ptr<llm::Provider> {
@@ -352,6 +353,8 @@ Result<> Assembly::follow_settings() {
   live.subscribe({"budget.actions_per_hour", "budget.day_cents", "budget.limits", "budget.month_cents",
                   "budget.timezone", "budget.unpriced", "budget.warn_percent"},
                  [this](const config::Settings& now) { budget_->configure(budget_settings(now)); });
+  live.subscribe({"llm.failover_cooldown", "llm.failover_threshold", "llm.fallback"},
+                 [this](const config::Settings& now) { models_front_->configure(now.llm); });
   live.subscribe({"llm.model", "ollama.model", "openai.model"}, [this](const config::Settings& now) {
     backends_->set_default_model(now.llm.model, now.llm.model_naming);
   });

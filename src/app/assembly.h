@@ -21,6 +21,7 @@
 #include "gateway/gateway.h"
 #include "hooks/hooks.h"
 #include "llm/backends/backends.h"
+#include "llm/backends/front.h"
 #include "llm/budget/budget.h"
 #include "llm/retry.h"
 #include "memory/bus/bus_embedder.h"
@@ -135,6 +136,7 @@ class Assembly {
   std::vector<config::BudgetRule> agent_budgets_;
   std::unique_ptr<llm::budget::Budget> budget_;
   std::unique_ptr<llm::Backends> backends_;
+  std::unique_ptr<llm::Front> models_front_;
   std::unique_ptr<ModelAccess> models_;
   std::unique_ptr<llm::RetryProvider> only_model_;  // before options_.model
   TraceRecorder recorder_;

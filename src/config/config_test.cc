@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "base/limits.h"
+
 namespace chela::config {
 namespace {
 
@@ -176,6 +178,36 @@ TEST(Config, ExtraHeaders) {
   EXPECT_EQ(headers[0], (std::pair<std::string, std::string>{"X-A", "1"}));
   sources.environment["LLM_EXTRA_HEADERS"] = "nonsense";
   EXPECT_FALSE(Config::load(sources));
+}
+
+TEST(Config, WhatStandsBesideTheModelUnderIronClawsNames) {
+  const LlmSettings plain = Config::load({})->settings().llm;
+  EXPECT_EQ(plain.breaker_threshold, 0);
+  EXPECT_EQ(plain.breaker_recovery, 30s);
+  EXPECT_EQ(plain.failover_threshold, 3);
+  EXPECT_EQ(plain.failover_cooldown, 300s);
+  EXPECT_TRUE(plain.fallback.empty());
+  Sources sources;
+  sources.environment = {{"CIRCUIT_BREAKER_THRESHOLD", "5"},
+                         {"CIRCUIT_BREAKER_RECOVERY_SECS", "7"},
+                         {"LLM_FAILOVER_THRESHOLD", "2"},
+                         {"LLM_FAILOVER_COOLDOWN_SECS", "5m"},
+                         {"NEARAI_FALLBACK_MODEL", "zai-org/other"}};
+  const LlmSettings theirs = Config::load(sources)->settings().llm;
+  EXPECT_EQ(theirs.breaker_threshold, 5);
+  EXPECT_EQ(theirs.breaker_recovery, 7s);
+  EXPECT_EQ(theirs.failover_threshold, 2);
+  EXPECT_EQ(theirs.failover_cooldown, 300s);
+  EXPECT_EQ(theirs.fallback, std::vector<std::string>{"zai-org/other"});
+  sources.environment["LLM_FALLBACK_MODELS"] = "groq/a, local/small,";
+  EXPECT_EQ(Config::load(sources)->settings().llm.fallback,
+            (std::vector<std::string>{"groq/a", "local/small"}));
+  sources.environment["LLM_FALLBACK_MODELS"] = "m";
+  for (size_t n = 1; n < kMaxFallbacks; ++n) sources.environment["LLM_FALLBACK_MODELS"] += ",m";
+  EXPECT_TRUE(Config::load(sources));
+  sources.environment["LLM_FALLBACK_MODELS"] += ",m";
+  EXPECT_FALSE(Config::load(sources));
+  EXPECT_FALSE(Config::load({.environment = {{"CHELA_LLM_FAILOVER_COOLDOWN", "7"}}})) << "seconds of what?";
 }
 
 TEST(Config, EveryDefaultIsValidAndEveryKeyExplained) {

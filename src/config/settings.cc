@@ -99,6 +99,15 @@ Result<LlmSettings> llm_settings(const Lookup& value) {
   if (!extra) return fail(extra.error());
   llm.extra_headers = std::move(*extra);
   llm.max_retries = static_cast<int>(int_value(value("llm.max_retries").text));
+  llm.breaker_threshold = static_cast<int>(int_value(value("llm.circuit_breaker_threshold").text));
+  llm.breaker_recovery = duration(value("llm.circuit_breaker_recovery"));
+  llm.fallback = list_value(value("llm.fallback").text);
+  std::erase(llm.fallback, "");
+  if (llm.fallback.size() > kMaxFallbacks)
+    return fail(Code::kInvalidArgument, "llm.fallback: {} models; at most {} are taken", llm.fallback.size(),
+                kMaxFallbacks);
+  llm.failover_threshold = static_cast<int>(int_value(value("llm.failover_threshold").text));
+  llm.failover_cooldown = duration(value("llm.failover_cooldown"));
   llm.stall_timeout = duration(value("llm.stall_timeout"));
   llm.cheap_model = value("llm.cheap_model").text;
   llm.cascade = bool_value(value("llm.cascade").text);

@@ -40,6 +40,8 @@ enum class LlmBackend { kOpenAi, kOpenAiCompatible, kOllama, kLocal, kProvider }
 // Whose name the model has: the backend's own, or one of the catalog's, which may belong to another provider.
 enum class ModelNaming { kBackend, kCatalog };
 
+inline constexpr size_t kMaxFallbacks = 16;  // models of llm.fallback
+
 struct LlmSettings {
   LlmBackend backend = LlmBackend::kLocal;
   std::string provider;                       // of kProvider: an id or alias of the providers' file
@@ -51,6 +53,11 @@ struct LlmSettings {
   ModelNaming model_naming = ModelNaming::kBackend;
   std::vector<std::pair<std::string, std::string>> extra_headers;
   int max_retries = 0;
+  int breaker_threshold = 0;  // 0 = a provider that fails is asked all the same
+  std::chrono::milliseconds breaker_recovery{};
+  std::vector<std::string> fallback;  // models that are asked when another does not answer
+  int failover_threshold = 0;
+  std::chrono::milliseconds failover_cooldown{};
   std::chrono::milliseconds stall_timeout{};
   std::optional<std::int64_t> max_tokens;
   std::optional<double> temperature;

@@ -119,6 +119,7 @@ Result<ProviderEntry> read_entry(const std::string& id, const json::Value& value
   fields.read("unsupported_params", entry.quirks.unsupported_params);
   fields.read("strict_schemas", entry.quirks.strict_schemas);
   fields.read("alternate_roles", entry.quirks.alternate_roles);
+  fields.read("prefill", entry.quirks.prefill);
   choose(fields, "tool_names",
          std::array{std::pair{ToolNames::kAny, std::string_view("any")},
                     std::pair{ToolNames::kPlain, std::string_view("plain")}},

@@ -39,7 +39,8 @@ struct Quirks {
   std::vector<std::pair<std::string, std::string>> renamed_params = {};
   bool stream_options = true;  // of openai_chat: takes the wish for usage in a stream
   bool wants_reasoning =
-      false;  // of openai_chat: what was thought before calls has to be sent back with them
+      false;             // of openai_chat: what was thought before calls has to be sent back with them
+  bool prefill = false;  // goes on from a last message of the assistant
 };
 
 // One provider of models: an entry of share/providers.toml or of a person's own file.

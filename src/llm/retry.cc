@@ -1,5 +1,6 @@
 #include "llm/retry.h"
 
+#include "llm/failure.h"
 #include "obs/log.h"
 #include "runtime/sleep.h"
 
@@ -8,24 +9,11 @@ namespace {
 
 using std::chrono::milliseconds;
 
-bool passing(const Error& error) {
-  if (error.detail("retry") == "no" || error.detail("streamed") == "1") return false;
-  switch (error.code) {
-    case Code::kRateLimited:
-    case Code::kUpstream:
-    case Code::kUnavailable:
-    case Code::kTimeout:
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 std::optional<milliseconds> RetryProvider::pause(const Error& error, int failures,
                                                  std::optional<SteadyTime> deadline) {
-  if (failures > max_retries_ || !passing(error)) return std::nullopt;
+  if (failures > max_retries_ || !passes(error) || error.detail("streamed") == "1") return std::nullopt;
   milliseconds wait = std::min<milliseconds>(kRetryBase * (1LL << std::min(failures - 1, 16)), kRetryCeiling);
   const auto quarter = static_cast<std::uint64_t>(wait.count() / 4);
   wait += milliseconds(static_cast<std::int64_t>(ids_.random() % (2 * quarter + 1)) -

@@ -56,7 +56,7 @@ def test_every_reloadable_key_takes_a_change(fresh):
            "budget.day_cents": 500, "budget.limits": ["agent:* day 50"], "budget.month_cents": 900, "budget.timezone": "Europe/Berlin",
            "budget.unpriced": "refuse", "budget.warn_percent": 70, "limits.event_subscribers": 3,
            "limits.message": "5KiB", "llm.cache": True, "llm.cache_entries": 7,
-           "llm.cache_ttl": "60s", "llm.cascade": False, "llm.cheap_model": "small", "llm.routing": "keywords", "llm.model": "another", "log.level": "debug", "ollama.model": "m", "openai.model": "m", "tools.timeout": "5s",
+           "llm.cache_ttl": "60s", "llm.cascade": False, "llm.cheap_model": "small", "llm.routing": "keywords", "llm.failover_cooldown": "10s", "llm.failover_threshold": 2, "llm.fallback": ["a", "b"], "llm.model": "another", "log.level": "debug", "ollama.model": "m", "openai.model": "m", "tools.timeout": "5s",
            "traces.model_name": "m", "traces.output": str(fresh.home / "trace.json"), "traces.record": True}
     entries = fresh.api.get("/api/settings").json()["settings"]
     assert {each["key"] for each in entries if each["reloadable"] and not each["key"].startswith("ui.")} == new.keys()

@@ -68,6 +68,7 @@ Backends::Backends(ModelData data, const config::LlmSettings& llm, BackendParts 
     : data_(std::move(data)),
       parts_(parts),
       max_retries_(llm.max_retries),
+      breaker_limits_{.threshold = llm.breaker_threshold, .recovery = llm.breaker_recovery},
       stall_timeout_(llm.stall_timeout) {}
 
 Result<std::unique_ptr<Backends>> Backends::create(const config::LlmSettings& llm,
@@ -92,7 +93,8 @@ Result<> Backends::make_local(const config::InferSettings& infer, LocalPaths pat
   if (!local) return fail(std::move(local.error()));
   local_ = local->get();
   const auto as_it_is = [](const std::string& model) { return model; };
-  local_chain_ = std::make_unique<Chain>(std::move(*local), Quirks{}, as_it_is, chain_parts());
+  local_chain_ =
+      std::make_unique<Chain>(std::move(*local), Quirks{}, as_it_is, chain_parts("the local model"));
   return {};
 }
 
@@ -125,8 +127,13 @@ Result<> Backends::make_backend(const config::LlmSettings& llm) {
   return {};
 }
 
-Chain::Parts Backends::chain_parts() const {
-  return {.loop = parts_.loop, .ids = parts_.ids, .max_retries = max_retries_, .count = parts_.count};
+Chain::Parts Backends::chain_parts(std::string name) const {
+  return {.loop = parts_.loop,
+          .ids = parts_.ids,
+          .name = std::move(name),
+          .max_retries = max_retries_,
+          .breaker = breaker_limits_,
+          .count = parts_.count};
 }
 
 std::unique_ptr<Chain> Backends::chain(ProviderEntry entry, ProviderWishes wishes) {
@@ -135,11 +142,12 @@ std::unique_ptr<Chain> Backends::chain(ProviderEntry entry, ProviderWishes wishe
     return sent_as(data_.catalog, id, route_of(model).model);
   };
   Quirks quirks = entry.quirks;
+  Chain::Parts beside = chain_parts(entry.name);
   auto make = [entry = std::move(entry), wishes = std::move(wishes), parts = parts_] {
     return make_adapter(entry, wishes, parts);
   };
   return std::make_unique<Chain>(std::make_unique<KeyedProvider>(std::move(make), parts_.keys),
-                                 std::move(quirks), naming, chain_parts());
+                                 std::move(quirks), naming, std::move(beside));
 }
 
 Chain& Backends::chain_of(const ProviderEntry& entry) {
@@ -164,9 +172,7 @@ Route Backends::route_of(std::string_view model) const {
 ResolvedModel Backends::resolve(std::string_view model) const {
   if (model.empty()) model = default_model_;
   const Route to = route_of(model);
-  ResolvedModel out{.provider = shape_.id, .sent_as = to.model, .usable = true};
-  if (to.to == Route::To::kLocal) out.provider = "local";
-  if (to.to == Route::To::kProvider) out.provider = to.provider->id;
+  ResolvedModel out{.provider = id_of(to), .sent_as = to.model, .usable = usable(to)};
   const ModelInfo* known = nullptr;
   if (out.provider != "local") {
     out.sent_as = sent_as(data_.catalog, out.provider, to.model);
@@ -175,9 +181,31 @@ ResolvedModel Backends::resolve(std::string_view model) const {
   }
   out.info = known != nullptr ? *known : data_.catalog.find(model);
   out.info.id = std::string(model);
-  if (to.to == Route::To::kProvider) out.usable = usable(*to.provider);
-  if (to.to == Route::To::kBackend && backend_entry_)
-    out.usable = !backend_wishes_.api_key.empty() || usable(*backend_entry_);
+  return out;
+}
+
+const std::string& Backends::id_of(const Route& to) const {
+  static const std::string kLocal = "local";
+  if (to.to == Route::To::kLocal) return kLocal;
+  return to.to == Route::To::kProvider ? to.provider->id : shape_.id;
+}
+
+bool Backends::usable(const Route& to) const {
+  if (to.to == Route::To::kProvider) return usable(*to.provider);
+  if (to.to == Route::To::kLocal || !backend_entry_) return true;
+  return !backend_wishes_.api_key.empty() || usable(*backend_entry_);
+}
+
+std::string Backends::provider_id(std::string_view model) const { return id_of(route_of(model)); }
+
+FailOver::Target Backends::target(std::string_view model) const {
+  const Route to = route_of(model);
+  FailOver::Target out{.provider = id_of(to), .sent_as = to.model, .usable = usable(to)};
+  const ProviderEntry* entry = to.to == Route::To::kProvider  ? to.provider
+                               : to.to == Route::To::kBackend ? backend_entry_.get()
+                                                              : nullptr;
+  if (out.provider != "local") out.sent_as = sent_as(data_.catalog, out.provider, to.model);
+  out.goes_on = entry != nullptr && entry->quirks.prefill;
   return out;
 }
 

@@ -9,6 +9,7 @@
 
 #include "config/settings.h"
 #include "llm/backends/chain.h"
+#include "llm/backends/fail_over.h"
 #include "llm/backends/keyed_provider.h"
 #include "llm/backends/provider_setup.h"
 #include "llm/backends/route.h"
@@ -69,6 +70,9 @@ class Backends {
   // What is known of the model: context window, how much prompt it gets, its price. "" is the default one.
   ModelInfo info(std::string_view model) const { return resolve(model).info; }
   ResolvedModel resolve(std::string_view model) const;
+  // Where a name leads, as far as calls are concerned, and the id of the provider alone.
+  FailOver::Target target(std::string_view model) const;
+  std::string provider_id(std::string_view model) const;
   // kUnavailable, with what to do, when the model's provider has no key.
   Result<> check(std::string_view model) const;
   // Which provider answers for the model, "" being the default one; see route().
@@ -91,13 +95,16 @@ class Backends {
   Result<> make_backend(const config::LlmSettings& llm);
   Result<> make_local(const config::InferSettings& infer, LocalPaths paths);
   Route route_of(std::string_view model) const;
+  const std::string& id_of(const Route& to) const;
+  bool usable(const Route& to) const;
   Chain& chain_of(const ProviderEntry& entry);
   std::unique_ptr<Chain> chain(ProviderEntry entry, ProviderWishes wishes);
-  Chain::Parts chain_parts() const;
+  Chain::Parts chain_parts(std::string name) const;
 
   const ModelData data_;
   const BackendParts parts_;
   const int max_retries_;
+  const BreakerLimits breaker_limits_;
   const std::chrono::milliseconds stall_timeout_;
   BackendShape shape_;
   std::string backend_default_;  // asked when a person names no model at all

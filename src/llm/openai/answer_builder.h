@@ -27,6 +27,7 @@ class AnswerBuilder {
 
   // Whether a finish reason came.
   bool finished() const { return saw_finish_; }
+  bool called() const { return !slots_.empty(); }  // the call of a tool has begun
   // Whether any choice came, be it an empty one.
   bool started() const { return saw_choice_; }
   // Of text, thoughts and calls so far.

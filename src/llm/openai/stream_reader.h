@@ -19,6 +19,7 @@ class StreamReader final : public wire::AnswerReader {
   bool done() const override { return done_; }
   bool streamed() const override { return streamed_; }
   size_t said() const override { return builder_.bytes(); }
+  bool called() const override { return builder_.called(); }
   Result<Answer> finish() override;
 
  private:

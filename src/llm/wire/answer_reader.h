@@ -19,6 +19,7 @@ class AnswerReader {
   virtual bool done() const = 0;      // the stream said that nothing more comes
   virtual bool streamed() const = 0;  // text has been passed on
   virtual size_t said() const = 0;    // bytes of text, thoughts and calls so far
+  virtual bool called() const = 0;    // the call of a tool has begun
 
   // The answer, at the end of the body. kUpstream when the body was cut or was no answer.
   virtual Result<Answer> finish() = 0;

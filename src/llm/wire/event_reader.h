@@ -23,6 +23,7 @@ class EventReader : public AnswerReader {
   bool done() const final { return done_; }
   bool streamed() const final { return streamed_; }
   size_t said() const final { return bytes_; }
+  bool called() const final { return !answer_.tool_calls.empty(); }
 
  protected:
   // kEvents: text/event-stream, or one document if the first byte is '{' or '['. kLines: one JSON text a line.

@@ -150,6 +150,7 @@ Task<Result<Answer>> Server::complete(net::ClientRequest request, std::unique_pt
   const auto failed = [&reader](Error error) {
     if (reader->streamed()) error.with("streamed", "1");
     if (reader->said() > 0) error.with("said_bytes", fmt::to_string(reader->said()));
+    if (reader->called()) error.with("called", "1");
     return fail(std::move(error));
   };
   std::optional<SteadyTime> patience;  // for what follows the finish reason, anew with each piece of it
