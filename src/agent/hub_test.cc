@@ -116,7 +116,8 @@ TEST_F(HubTest, AnAnswerThatBeginsAnewIsAResetForAllWhoWatchOrComeLater) {
   EXPECT_EQ(reset->data.string_or("text"), "");
   EXPECT_EQ(reset->data.string_or("turn_id"), "one");
   EXPECT_EQ(seen(**subscription), Names{"Good day"});
-  const auto late = run(hub_.subscribe(kScope, kThread, "1.99"));
+  const auto late = run(hub_.subscribe(kScope, kThread, "of no event"));
+  ASSERT_TRUE(late);
   const std::optional<Event> whole = run((*late)->next({}));
   ASSERT_TRUE(whole);
   EXPECT_EQ(whole->data.string_or("text"), "Good day") << "what was taken back is not told again";

@@ -143,9 +143,7 @@ Result<> Assembly::make_models() {
       .own = [this](std::string_view model) -> llm::Provider& { return models_front_->provider_for(model); },
       .settings = [this]() -> const config::LlmSettings& { return settings().llm; },
       .asking = owner_,
-      .count = [this](llm::Provider& worker) -> std::unique_ptr<llm::Provider> {
-        return std::make_unique<llm::budget::BudgetProvider>(worker, *budget_);
-      }});
+      .count = count});
   if (options_.model != nullptr)
     only_model_ =
         std::make_unique<llm::RetryProvider>(*options_.model, loop_, ids_, settings().llm.max_retries);
