@@ -113,6 +113,11 @@ Result<RoutePtr> Route::create(BoundTriggerPtr trigger) {
 
 Result<> Routes::add(RoutePtr route) {
   if (by_key_.size() >= kMaxRoutes) return fail(Code::kTooLarge, "there are {} routes already", kMaxRoutes);
+  if (shared_with_another(root_, *route, 0))
+    return fail(Code::kConflict,
+                "the route {} {} conflicts with an already-registered route of another user: both would take "
+                "some of the same paths; choose a path of your own",
+                route->method, route->path);
   Node* node = &root_;
   for (const Pattern::Segment& each : route->pattern.segments()) {
     std::unique_ptr<Node>& next =
@@ -122,17 +127,38 @@ Result<> Routes::add(RoutePtr route) {
   }
   for (const auto& [method, routes] : node->methods) {
     const Route& other = *routes.front();
-    std::string_view why;
-    if (other.pattern.names() != route->pattern.names()) why = "has parameters of other names";
-    if (method == route->method && other.trigger->tenant != route->trigger->tenant) why = "is another user's";
-    if (why.empty()) continue;
+    if (other.pattern.names() == route->pattern.names()) continue;
     // The nodes made for it lead to another route, so none is left over.
-    return fail(Code::kConflict, "the route {} {} conflicts with already-registered route {} {}, which {}",
-                route->method, route->path, method, other.path, why);
+    return fail(
+        Code::kConflict,
+        "the route {} {} conflicts with already-registered route {} {}, which has parameters of other names",
+        route->method, route->path, method, other.path);
   }
   node->methods[route->method].push_back(route);
   by_key_.insert_or_assign(route->trigger->key, std::move(route));
   return {};
+}
+
+// Each node is looked at once at most. Methods do not matter: whoever takes GET is asked for HEAD, and OPTIONS and POST of a path
+// tell as much of its clients.
+bool Routes::shared_with_another(const Node& node, const Route& route, size_t at) {
+  if (at == route.pattern.segments().size()) {
+    // Those of one node are one user's.
+    return !node.methods.empty() &&
+           node.methods.begin()->second.front()->trigger->tenant != route.trigger->tenant;
+  }
+  const Pattern::Segment& segment = route.pattern.segments()[at];
+  if (segment.kind == Pattern::Segment::Kind::kText) {
+    const auto same = node.texts.find(segment.text);
+    if (same != node.texts.end() && shared_with_another(*same->second, route, at + 1)) return true;
+  } else {
+    for (const auto& [text, next] : node.texts) {
+      if (!text.empty() && shared_with_another(*next, route, at + 1)) return true;
+    }
+  }
+  // Nothing between two slashes fills no parameter.
+  const bool fills = segment.kind == Pattern::Segment::Kind::kParameter || !segment.text.empty();
+  return fills && node.parameter && shared_with_another(*node.parameter, route, at + 1);
 }
 
 void Routes::remove(const BoundTrigger& trigger) {

@@ -60,7 +60,8 @@ class Routes {
     std::vector<std::string> methods = {};  // with which it is served, when the given one is not among them
   };
 
-  // kConflict when the same paths are another user's, or have parameters of other names; kTooLarge past the limit.
+  // kConflict when another user's route takes some of its paths, with whatever method, or when the same paths have parameters of
+  // other names; kTooLarge past the limit.
   Result<> add(RoutePtr route);
   void remove(const BoundTrigger& trigger);
   Match find(std::string_view method, const std::vector<std::string>& path) const;
@@ -79,6 +80,8 @@ class Routes {
   // Whether `visit` is content with a node for the path; the first such one is the match.
   static bool walk(const Node& node, const Steps& path, size_t at,
                    const std::function<bool(const Node&)>& visit);
+  // Whether another user's route takes a path that this one takes too.
+  static bool shared_with_another(const Node& node, const Route& route, size_t at);
   static void remove_at(Node& node, const Route& route, size_t at);
 
   Node root_;

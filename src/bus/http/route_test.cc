@@ -100,8 +100,40 @@ TEST_F(RoutesTest, ConflictsAreRefusedAndLeaveTheFirstAsItWas) {
   EXPECT_TRUE(problem.contains("parameters of other names")) << problem;
   EXPECT_FALSE(add("POST", "c/:b/:a"));
   EXPECT_FALSE(add("GET", "c/:a/:b", "other"));
-  EXPECT_TRUE(problem.contains("another user's")) << problem;
+  EXPECT_TRUE(problem.contains("another user")) << problem;
   EXPECT_EQ(find("GET", "/c/1/2"), "c/:a/:b a=1 b=2");
+  EXPECT_EQ(routes.size(), 1U);
+}
+
+// Text goes before parameters and HEAD is answered by GET: a route beside another user's could hear its clients.
+TEST_F(RoutesTest, NoRouteTakesPathsOfAnotherUsers) {
+  ASSERT_TRUE(add("GET", "users/:id", "one"));
+  ASSERT_TRUE(add("GET", ":a/b/:c/d", "one"));
+  for (const char* path :
+       {"users/me", "users/:id", "users/:other", ":any/me", ":any/:id", "/:x/b/:y/:z", "x/b/c/d"}) {
+    for (const char* method : {"GET", "HEAD", "OPTIONS", "POST"}) {
+      EXPECT_FALSE(add(method, path, "two")) << method << " " << path;
+      EXPECT_TRUE(problem.contains("another user")) << problem;
+      EXPECT_FALSE(problem.contains(":a/b/:c/d")) << problem;
+    }
+  }
+  EXPECT_EQ(routes.size(), 2U);
+  EXPECT_EQ(find("GET", "/users/me"), "users/:id id=me");
+  // Beside it there is room, and its owner may do as before.
+  for (const char* path : {"users", "users/", "users/:id/posts", "others/me", "/", "x/c/c/d", "x/b/c/e"})
+    EXPECT_TRUE(add("GET", path, "two")) << path << problem;
+  EXPECT_FALSE(add("GET", "users/:id/:what", "one"));
+  EXPECT_TRUE(add("GET", "users/me", "one"));
+  EXPECT_TRUE(add("POST", "users/:id", "one"));
+}
+
+TEST_F(RoutesTest, PathsAreFreeWhenTheirUserHasGone) {
+  const BoundTriggerPtr first = add("GET", "users/:id", "one");
+  ASSERT_TRUE(first);
+  ASSERT_FALSE(add("GET", "users/me", "two"));
+  routes.remove(*first);
+  EXPECT_TRUE(add("GET", "users/me", "two"));
+  EXPECT_FALSE(add("GET", "users/:id", "one"));
   EXPECT_EQ(routes.size(), 1U);
 }
 
