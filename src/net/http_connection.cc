@@ -139,11 +139,14 @@ bool HttpConnection::wants_more() const {
 void HttpConnection::read_on() {
   if (stream_->closed()) return;
   const bool more = wants_more();
-  // The time of a client runs while it is its turn.
-  if (body_ && (!more || continue_owed_)) deadline_.reset();
-  if (!more) return;
-  if (body_ && !continue_owed_) set_deadline(core_->options.body_idle_timeout);
-  wait_readable();
+  // The time of a client runs while it is its turn; for a body that is dropped it has run since that began.
+  if (body_ && (!more || continue_owed_)) {
+    pace_->pause(core_->loop.clock().steady());
+    deadline_.reset();
+  } else if (body_ && !droppable_) {
+    set_deadline_at(pace_->wait(core_->loop.clock().steady()));
+  }
+  if (more) wait_readable();
 }
 
 void HttpConnection::received(std::string_view bytes) {
@@ -169,6 +172,7 @@ void HttpConnection::received(std::string_view bytes) {
         linger();
       } else {
         if (droppable_) *droppable_ -= bytes.size();
+        pace_->came(core_->loop.clock().steady(), bytes.size());
         take_body(parser_->feed(bytes));
       }
       return;
@@ -231,6 +235,7 @@ void HttpConnection::dispatch(RequestParser::State state) {
   const bool whole = state == RequestParser::State::kDone;
   if (parser_->streams() && (!whole || parser_->body_ahead() > 0)) {
     start.body = body_ = std::make_shared<IncomingBody>(core_->loop);
+    pace_.emplace(core_->options.body_idle_timeout);
     body_->on_wanted([weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->body_wanted();
     });
@@ -278,6 +283,7 @@ void HttpConnection::body_dropped(const IncomingBody& body) {
   if (continue_owed_ || parser_->missing().value_or(0) > kMaxDroppedBody) return linger();
   if (*answered_ == KeepAlive::kNo || core_->stopping) return linger(kMaxDroppedBody);
   droppable_ = kMaxDroppedBody;
+  set_deadline(core_->options.body_idle_timeout);
   parser_->drop_body();
   read_on();
 }

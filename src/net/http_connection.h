@@ -7,6 +7,7 @@
 #include <string>
 #include <unordered_set>
 
+#include "net/body_pace.h"
 #include "net/http_parser.h"
 #include "net/http_server.h"
 #include "net/http_wire.h"
@@ -106,6 +107,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   std::string ahead_;                        // read while a request is handled
   std::stop_source gone_{std::nostopstate};  // of the request that is being handled
   std::shared_ptr<IncomingBody> body_;       // of it, while it comes; the parser is there as long
+  std::optional<BodyPace> pace_;             // of it
   std::optional<KeepAlive> answered_;        // its response is complete, its body is not
   std::optional<size_t> droppable_;          // nobody wants the rest of it: how much may still come
   bool continue_owed_ = false;               // its client waits to be told to send the body

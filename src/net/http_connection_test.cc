@@ -236,6 +236,35 @@ TEST_F(StreamedBodyTest, AStalledClientIsTold) {
   EXPECT_TRUE(late.ends_with(": ok")) << late;
 }
 
+// Each byte comes in time, but there is no end of them.
+TEST_F(StreamedBodyTest, AClientThatDripsIsTold) {
+  serve({.body_idle_timeout = 100ms});
+  for (const char* path : {"/read", "/early"}) {
+    failed.clear();
+    RawSocket socket = RawSocket::connect_tcp(port_);
+    socket.send(with_length(path, kLimit));
+    for (int i = 0; failed.empty() && i < 500; ++i) {
+      socket.send("x");
+      runtime::block_on(loop_, runtime::sleep_for(loop_, 10ms, {}));
+    }
+    EXPECT_EQ(failed, "timeout") << path;
+  }
+}
+
+TEST_F(StreamedBodyTest, ThatNobodyReadsHasSoLongAndNotLonger) {
+  serve({.body_idle_timeout = 50ms, .linger_timeout = 0ms});
+  RawSocket socket = RawSocket::connect_tcp(port_);
+  socket.send(with_length("/ignore", kMaxDroppedBody));
+  loop_.run_until([this] { return requests == 1; });
+  // Much faster than the slowest rate.
+  const std::string piece(4 * kSlowestBodyRate, 'x');
+  for (int i = 0; server_->connections() > 0 && i < 500; ++i) {
+    socket.send(piece);
+    runtime::block_on(loop_, runtime::sleep_for(loop_, 10ms, {}));
+  }
+  EXPECT_EQ(server_->connections(), 0U);
+}
+
 TEST_F(StreamedBodyTest, ThatNobodyReadsIsDroppedAndTheNextRequestFollows) {
   serve();
   const std::string body(300'000, 'x');

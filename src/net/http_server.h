@@ -78,7 +78,8 @@ struct HttpServerOptions {
       kHeaderReadTimeout;  // from the first byte of a request to the end of its head
   std::chrono::milliseconds request_timeout =
       kRequestReadTimeout;  // from the first byte of a request to its last
-  std::chrono::milliseconds body_idle_timeout = kBodyIdleTimeout;   // between the pieces of a streamed body
+  // Between the pieces of a streamed body, less while they come slower than kSlowestBodyRate; in all for one that is dropped.
+  std::chrono::milliseconds body_idle_timeout = kBodyIdleTimeout;
   std::chrono::milliseconds idle_timeout = kIdleConnectionTimeout;  // between requests
   std::chrono::milliseconds write_stall_timeout =
       kWriteStallTimeout;  // a client that takes no byte for so long is cut off
