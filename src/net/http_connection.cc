@@ -78,11 +78,13 @@ void HttpConnection::stop() {
     case State::kIdle:
     case State::kRefused:
     case State::kReading:
+      // The end of the last answer may still be on its way.
+      if (stream_->pending() > 0) return linger();
       stream_->close();
       return;
     case State::kHandling:
     case State::kHandedOver:
-      if (answered_) return stream_->close();
+      if (answered_) return linger();
       gone_.request_stop();
       return;
     case State::kClosing:

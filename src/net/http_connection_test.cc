@@ -12,7 +12,8 @@ namespace {
 using testing::RawSocket;
 
 constexpr std::uint64_t kLimit = 64 * 1024 * 1024;
-constexpr size_t kPiece = 64 * 1024;  // what one read from a socket gives at most
+constexpr size_t kPiece = 64 * 1024;       // what one read from a socket gives at most
+constexpr size_t kBig = 32 * 1024 * 1024;  // of an answer: more than the kernel takes
 
 class StreamedBodyTest : public testing::HttpFixture {
  protected:
@@ -36,13 +37,16 @@ class StreamedBodyTest : public testing::HttpFixture {
       co_await *gate;
     }
     if (path == "/late") (void)co_await runtime::sleep_for(loop_, 60ms, {});
+    if (path == "/whole/big") co_return exchange->reply({.body = std::string(kBig, 'x')});
     if (path == "/early") exchange->reply({.body = "early"});
+    if (path == "/early/big") exchange->reply({.body = std::string(kBig, 'x')});
     std::string all;
     for (;;) {
       Result<std::optional<std::string>> piece = co_await exchange->read_body({});
       if (!piece) {
         failed = std::string(code_name(piece.error().code));
-        if (path != "/early") exchange->reply({.status = http_status(piece.error().code), .body = failed});
+        if (!path.starts_with("/early"))
+          exchange->reply({.status = http_status(piece.error().code), .body = failed});
         co_return;
       }
       if (!*piece) break;
@@ -52,7 +56,8 @@ class StreamedBodyTest : public testing::HttpFixture {
       if (all.size() < 100) all += **piece;
     }
     ++ended;
-    if (path != "/early") exchange->reply({.body = fmt::format("{}: {}", bytes, all.substr(0, 100))});
+    if (!path.starts_with("/early"))
+      exchange->reply({.body = fmt::format("{}: {}", bytes, all.substr(0, 100))});
   }
 
   static std::string head(std::string_view path, std::string_view fields) {
@@ -328,6 +333,28 @@ TEST_F(StreamedBodyTest, AStoppedServerCutsIt) {
   stop(0ms);
   EXPECT_EQ(failed, "unavailable");
   EXPECT_EQ(ended, 0);
+}
+
+// With the request's body, and with the next request.
+TEST_F(StreamedBodyTest, AStoppedServerSendsItsAnswersToTheirEnd) {
+  for (const std::string& request : {with_length("/early/big", 100) + "half", with_length("/whole/big", 0),
+                                     with_length("/whole/big", 0) + "GET /next HTTP/1.1\r\n"}) {
+    requests = 0;
+    serve({.linger_timeout = 10s});
+    runtime::TaskGroup group(loop_);
+    struct Stop {
+      static Task<> when_answered(runtime::EventLoop& loop, HttpServer& server, const int& requests) {
+        while (requests == 0) co_await runtime::yield(loop);
+        co_await runtime::yield(loop);
+        co_await server.stop(10s);
+      }
+    };
+    group.spawn(Stop::when_answered(loop_, *server_, requests));
+    const std::string reply = exchange(request);
+    runtime::block_on(loop_, group.join());
+    EXPECT_TRUE(reply.starts_with("HTTP/1.1 200 ")) << reply.substr(0, 300);
+    EXPECT_GT(reply.size(), kBig) << request;
+  }
 }
 
 TEST(HttpServerOptions, BeginWithTheLimitsOfStreamedBodies) {
