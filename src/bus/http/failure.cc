@@ -64,6 +64,11 @@ Failure timed_out(std::string_view what) {
           .message = fmt::format("the {} did not answer in time", what)};
 }
 
+Failure stopping() {
+  return {
+      .status = 503, .code = "SERVICE_UNAVAILABLE", .message = "the engine stops; try again when it is back"};
+}
+
 Failure bad_response(const Error& error, std::string error_id) {
   return {
       .status = 500, .code = "INVALID_RESPONSE", .message = error.message, .error_id = std::move(error_id)};

@@ -25,6 +25,8 @@ Failure condition_not_met();
 // Of a function, condition or middleware. `error_id` is for what the caller can do nothing about.
 Failure failed_call(const Error& error, std::string error_id);
 Failure timed_out(std::string_view what);
+// The engine stops before there is an answer.
+Failure stopping();
 Failure bad_response(const Error& error, std::string error_id);
 
 // As clients of the worker's SDK expect it: {"error":{"code","message","error_id"?}} since 0.19, before that flat ones. Without a worker

@@ -10,7 +10,7 @@ namespace chela::bus::http {
 namespace {
 
 constexpr std::array<std::string_view, 2> kNames = {"modules::api::RestApiModule", "iii-http"};
-constexpr auto kStopGrace = std::chrono::seconds(2);
+constexpr auto kStopGrace = kStopWait + std::chrono::milliseconds(500);
 constexpr std::string_view kTriggerFormat =
     R"({"type":"object","required":["api_path"],"properties":{)"
     R"("api_path":{"type":"string","description":"users/:id; a segment with a colon is a parameter"},)"
@@ -130,7 +130,11 @@ Task<Result<>> HttpModule::start() {
 }
 
 Task<> HttpModule::stop() {
+  stopping_ = true;
+  const runtime::TimerId wait =
+      loop_.call_at(loop_.clock().steady() + kStopWait, [this] { out_of_time_.request_stop(); });
   co_await server_.stop(kStopGrace);
+  loop_.cancel(wait);
   bodies_.stop();
   co_await bodies_.join();
 }
@@ -158,7 +162,8 @@ Task<> HttpModule::handle(std::shared_ptr<net::Exchange> exchange) {
   }
   co_await permits_.acquire();
   Permit permit(permits_);
-  if (exchange->client_gone().stop_requested()) co_return exchange->abort();
+  if (out_of_time_.stop_requested()) co_return exchange->reply(response_of(stopping(), nullptr));
+  if (!stopping_ && exchange->client_gone().stop_requested()) co_return exchange->abort();
   const std::optional<std::vector<std::string>> path = split_path(request.path);
   Routes::Match match = path ? routes_.find(request.method, *path) : Routes::Match{};
   if (!match.route) {

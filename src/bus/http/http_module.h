@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,8 @@ class HttpModule final : public Module, private TriggerProvider {
   runtime::Semaphore permits_;
   runtime::TaskGroup bodies_;  // what still goes into channels
   std::uint16_t port_ = 0;
+  bool stopping_ = false;
+  std::stop_source out_of_time_;  // of what is under way while it stops
   net::HttpServer server_;
 };
 

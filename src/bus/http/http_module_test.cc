@@ -546,6 +546,48 @@ TEST_F(StreamingTest, AClientThatDoesNotReadHoldsItsFunctionBack) {
   loop.run_until([this] { return ended; });
 }
 
+TEST_F(StreamingTest, WhatIsUnderWayWhenTheModuleStopsIsAnswered) {
+  start();
+  std::optional<runtime::Completion<bool>> gate;
+  serve("t::f", [this, &gate](LocalCall) {
+    gate.emplace(loop);
+    return wait_for(*gate);
+  });
+  route("t::f", R"({"api_path":"a"})");
+  testing::RawSocket socket = testing::RawSocket::connect_tcp(port);
+  socket.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
+  loop.run_until([&] { return gate.has_value(); });
+  runtime::TaskGroup stopping(loop);
+  stopping.spawn(module->stop());
+  for (int i = 0; i < 20; ++i) runtime::block_on(loop, runtime::yield(loop));
+  gate->resolve(true);
+  EXPECT_EQ(status(client([&socket] { return socket.read_to_end(); })), "200");
+  runtime::block_on(loop, stopping.join());
+}
+
+TEST_F(StreamingTest, WhatHasNoAnswerWhenTheModuleHasWaitedLearnsThatItStops) {
+  start(R"({"concurrency_request_limit":1})");
+  link.refuses = false;
+  tell(Value::object({{"type", "registerfunction"}, {"id", "w::hang"}}));
+  route("w::hang", R"({"api_path":"a"})");
+  std::vector<testing::RawSocket> sockets;
+  for (int i = 0; i < 2; ++i) {
+    sockets.push_back(testing::RawSocket::connect_tcp(port));
+    sockets.back().send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
+  }
+  loop.run_until([this] { return module->status().int_or("connections", 0) == 2; });
+  const auto called = [this] {
+    return !link.got.empty() && link.got.back().string_or("type") == "invokefunction";
+  };
+  loop.run_until(called);
+  for (int i = 0; i < 20; ++i) runtime::block_on(loop, runtime::yield(loop));
+  const SteadyTime began = loop.clock().steady();
+  runtime::block_on(loop, module->stop());
+  EXPECT_GE(loop.clock().steady() - began, kStopWait);
+  for (testing::RawSocket& each : sockets)
+    EXPECT_EQ(status(client([&each] { return each.read_to_end(); })), "503");
+}
+
 TEST_F(StreamingTest, OnlySoManyAreServedAtOnceAndTheOthersWait) {
   start(R"({"concurrency_request_limit":2})");
   std::vector<runtime::Completion<bool>> gates;

@@ -23,6 +23,8 @@ inline constexpr size_t kMaxUnsentResponse = 256 * 1024;  // of a stream; then i
 inline constexpr size_t kMaxControlBytes = 64 * 1024;     // of a message that sets status or headers
 inline constexpr auto kWriterWait =
     std::chrono::seconds(2);  // for a function that gave no value to begin a response
+// For what is under way when the engine stops; then it is answered without its function.
+inline constexpr auto kStopWait = std::chrono::milliseconds(1500);
 inline constexpr auto kDefaultTimeout = std::chrono::seconds(30);
 inline constexpr size_t kDefaultConcurrency = 1024;
 

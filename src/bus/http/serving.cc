@@ -79,10 +79,17 @@ Serving::Serving(HttpModule& module, std::shared_ptr<net::Exchange> exchange, Ro
       match_(std::move(match)),
       permit_(std::move(permit)),
       streamed_(body_kind(exchange_->request()) != BodyKind::kJson),
-      on_gone_(exchange_->client_gone(), [this] {
-        cancel_.request_stop();
-        decided_.request_stop();
-      }) {}
+      on_gone_(exchange_->client_gone(),
+               [this] {
+                 // Who is stopped on may still be answered.
+                 if (!module_.stopping_) cancel();
+               }),
+      on_out_of_time_(module_.out_of_time_.get_token(), [this] { cancel(); }) {}
+
+void Serving::cancel() {
+  cancel_.request_stop();
+  decided_.request_stop();
+}
 
 Serving::~Serving() {
   end();
@@ -264,7 +271,7 @@ Task<> Serving::answer_from_channel(channels::ChannelPtr response) {
 
 // A function's value, its error, or that there is none in time.
 void Serving::answer_from_value() {
-  if (cancel_.stop_requested()) return exchange_->abort();  // the client has gone
+  if (cancel_.stop_requested()) return give_up();
   if (!outcome_.over && inflow_ && inflow_->cut) return reply_failure(cut_body(*inflow_->cut));
   if (!outcome_.over) return reply_failure(timed_out("function"));
   const Result<Payload>& value = *outcome_.value;
@@ -312,8 +319,13 @@ void Serving::reply_failure(const Failure& failure) {
   reply(response_of(failure, match_.route->trigger->owner.get()));
 }
 
+void Serving::give_up() {
+  if (!module_.out_of_time_.stop_requested()) return exchange_->abort();
+  reply_failure(stopping());
+}
+
 void Serving::reply_error(const Error& error, std::string_view what) {
-  if (cancel_.stop_requested()) return exchange_->abort();
+  if (cancel_.stop_requested()) return give_up();
   if (error.code == Code::kTimeout && error.detail("bus_code").empty()) return reply_failure(timed_out(what));
   reply_failure(failed_call(error, logged(error)));
 }

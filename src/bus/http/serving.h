@@ -66,9 +66,12 @@ class Serving {
   bool writes() const;
   void watch_time();
 
+  void cancel();
   void end();
   void reply(net::HttpResponse response);
   void reply_failure(const Failure& failure);
+  // It was cancelled: its client has gone, or the engine stops.
+  void give_up();
   // Its message stays in the log under an id that the client is told.
   void reply_error(const Error& error, std::string_view what);
   void reply_bad_response(const Error& error);
@@ -84,6 +87,7 @@ class Serving {
   std::stop_source cancel_;                           // of what works on the request
   std::stop_source decided_;                          // the response comes from no channel any more
   OnStop on_gone_;                                    // uses both: goes before them
+  OnStop on_out_of_time_;                             // so does this
   std::optional<runtime::Completion<bool>> waiting_;  // for the response's channel to be asked for
   std::optional<channels::Offer> offer_;
   std::shared_ptr<Inflow> inflow_;  // of a streamed body that is read
