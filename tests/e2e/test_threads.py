@@ -129,7 +129,7 @@ def test_agents_are_described(own_engine):
 
 def test_models_name_the_active_one(engine):
     models = engine.api.get("/api/models").json()
-    assert models["active"] == "scripted" and {"id": "scripted", "default": True} in models["models"]
+    assert models["active"] == "scripted" and {"id": "scripted", "provider": "openai_compatible", "default": True} in models["models"]
 
 
 def test_what_was_used_is_counted_by_day_and_model(fresh, model):

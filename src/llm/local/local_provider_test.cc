@@ -16,7 +16,8 @@ namespace chela::llm::local {
 namespace {
 
 constexpr std::string_view kTestData = CHELA_SOURCE_DIR "/src/llm/local/testdata/";
-constexpr std::string_view kCatalog = R"({"models":{"local":{"small":{"files":["a.gguf"]},"minilm":{"dimensions":384}}}})";
+constexpr std::string_view kCatalog =
+    R"({"models":{"local":{"small":{"files":["a.gguf"]},"minilm":{"dimensions":384}}}})";
 
 class Local : public ::testing::Test {
  protected:
