@@ -125,6 +125,9 @@ Task<Result<Accepted>> EngineImpl::edit(std::int64_t turn_number, Inbound inboun
   if (!before) co_return fail(before.error());
   const Result<ThreadPtr> opened = co_await open_thread(inbound.scope, inbound.thread_id);
   if (!opened) co_return fail(opened.error());
+  if (inbound.reach == Inbound::Reach::kThreadsOfAgent && (*opened)->row.scope.agent != inbound.scope.agent)
+    co_return fail(Code::kNotFound, "the agent '{}' has no thread '{}'", inbound.scope.agent,
+                   inbound.thread_id);
   inbound.scope.agent = (*opened)->row.scope.agent;
   inbound.channel = (*opened)->row.channel;
   if (*before) {

@@ -46,6 +46,8 @@ Task<Result<Value>> send(const Services& services, CallContext context, Value ar
                          .client_key = context.principal.token_id};
   if (Result<> may = check_agent(services, context.principal, inbound.scope.agent, inbound.content); !may)
     co_return fail(std::move(may.error()));
+  // A thread leads to its own agent, whatever agent is named.
+  if (!model_patterns(context.principal).empty()) inbound.reach = agent::Inbound::Reach::kThreadsOfAgent;
   Result<std::vector<agent::Upload>> uploads = uploads_of(args);
   if (!uploads) co_return fail(uploads.error());
   if (inbound.content.empty() && uploads->empty())
@@ -79,7 +81,11 @@ Task<Result<Value>> interrupt(const Services& services, CallContext context, Val
   co_return Value::object({{"status", "interrupted"}, {"thread_id", *thread}});
 }
 
+// The same terms come again that the turn had, of whoever began it.
 Task<Result<Value>> retry(const Services& services, CallContext context, Value args) {
+  if (!model_patterns(context.principal).empty())
+    co_return fail(Code::kPermissionDenied,
+                   "a key that may use some models only has no turn begun again; send the message anew");
   const std::string key = args.string_or("idempotency_key");
   const Result<std::string> thread = co_await thread_or_active(services, context.scope, std::move(args));
   if (!thread) co_return fail(thread.error());
@@ -90,14 +96,21 @@ Task<Result<Value>> retry(const Services& services, CallContext context, Value a
 }
 
 Task<Result<Value>> edit(const Services& services, CallContext context, Value args) {
-  const Result<agent::Accepted> accepted = co_await services.engine->edit(
-      args.int_or("turn_number", 0), {.scope = context.scope,
-                                      .channel = {},
-                                      .thread_id = args.string_or("thread_id"),
-                                      .content = args.string_or("content"),
-                                      .idempotency_key = args.string_or("idempotency_key"),
-                                      .permissions = context.principal.permissions,
-                                      .client_key = context.principal.token_id});
+  agent::Inbound inbound{.scope = context.scope,
+                         .channel = {},
+                         .thread_id = args.string_or("thread_id"),
+                         .content = args.string_or("content"),
+                         .idempotency_key = args.string_or("idempotency_key"),
+                         .permissions = context.principal.permissions,
+                         .client_key = context.principal.token_id};
+  if (!model_patterns(context.principal).empty()) {
+    if (const std::string agent = args.string_or("agent"); !agent.empty()) inbound.scope.agent = agent;
+    if (Result<> may = check_agent(services, context.principal, inbound.scope.agent, inbound.content); !may)
+      co_return fail(std::move(may.error()));
+    inbound.reach = agent::Inbound::Reach::kThreadsOfAgent;
+  }
+  const Result<agent::Accepted> accepted =
+      co_await services.engine->edit(args.int_or("turn_number", 0), std::move(inbound));
   if (!accepted) co_return fail(accepted.error());
   co_return accepted_view(*accepted);
 }

@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::string_view kAgents = "chela";
 constexpr std::string_view kChoose = "/model";
+// What the engine chooses is nobody's model: the word itself has to be covered.
+constexpr std::string_view kAuto = "auto";
 
 bool covers(std::string_view pattern, std::string_view name) {
   if (pattern.ends_with('*')) return name.starts_with(pattern.substr(0, pattern.size() - 1));
@@ -26,9 +28,10 @@ std::vector<std::string> names_of(const Services& services, std::string_view mod
     // The default agent has two names.
     if (agent->empty()) names.push_back(fmt::format("{}/{}", kAgents, agent::kDefaultAgent));
     if (*agent == agent::kDefaultAgent) names.emplace_back(kAgents);
-  } else if (services.backends != nullptr) {
+  } else if (services.backends != nullptr && model != kAuto) {
     const llm::ResolvedModel resolved = services.backends->resolve(model);
-    names.push_back(resolved.sent_as);
+    // "openrouter/anthropic/x" is another account and price than "anthropic/x".
+    if (!model.contains('/')) names.push_back(resolved.sent_as);
     names.push_back(fmt::format("{}/{}", resolved.provider, resolved.sent_as));
   }
   return names;

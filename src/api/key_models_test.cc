@@ -34,6 +34,11 @@ TEST_F(KeyModels, NamesAndBeginnings) {
   EXPECT_TRUE(may(key({"*"}), "anything"));
 }
 
+TEST_F(KeyModels, WhatTheEngineChoosesIsCoveredByItsWordAlone) {
+  EXPECT_FALSE(may(key({"openai/*", "m-1"}), "auto"));
+  EXPECT_TRUE(may(key({"auto"}), "auto"));
+}
+
 TEST_F(KeyModels, TheDefaultAgentHasTwoNames) {
   EXPECT_TRUE(may(key({"chela"}), "chela/default"));
   EXPECT_TRUE(may(key({"chela/default"}), "chela"));

@@ -58,6 +58,31 @@ def test_a_key_without_agents_reaches_none(engine):
         assert ask(client, "chela").status_code == 403
 
 
+def test_a_thread_of_another_agent_is_out_of_reach(own_engine, model):
+    folder = own_engine.home / "agents" / "poet"
+    folder.mkdir(parents=True)
+    (folder / "agent.toml").write_text('[agent]\nname = "poet"\n')
+    own_engine.start()
+    mine = Chat(own_engine)
+    mine.say("hello")
+    thread = mine.thread or mine.history()["thread_id"]
+    with own_engine.client(token=make(own_engine, models=["chela/poet"])["token"]) as client:
+        assert client.post("/api/chat/send", json={"agent": "poet", "thread_id": thread, "content": "x"}).status_code == 404
+        for agent in ({}, {"agent": "poet"}):
+            edit = {"thread_id": thread, "turn_number": 0, "content": "other words", **agent}
+            assert client.post("/api/chat/edit", json=edit).status_code in (403, 404)
+        assert client.post("/api/chat/retry", json={"thread_id": thread}).status_code == 403
+        assert client.post("/api/chat/send", json={"agent": "poet", "content": "hello"}).status_code == 202
+    assert len(mine.turns()) == 1 and mine.last()["user_input"] == "hello"
+
+
+def test_what_the_engine_chooses_has_to_be_allowed(engine):
+    with engine.client(token=make(engine, models=["openai_compatible/*"])["token"]) as client:
+        assert ask(client, "auto").status_code == 403
+    with engine.client(token=make(engine, models=["auto"])["token"]) as client:
+        assert ask(client, "auto").status_code == 200
+
+
 def test_nobody_gives_away_more_models(engine):
     giver = make(engine, permissions=["*"], models=["gpt-*", "chela"])["token"]
     with engine.client(token=giver) as client:

@@ -13,11 +13,27 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// The mark that calls begin with where tools stand in the prompt; prose has no use for it.
+constexpr std::string_view kCallMark = "\u25c1";
+
 // Agents read calls of tools out of the text that a model writes: one that was cut must not be brought to an end by another model. They
 // all begin with one of these.
 bool may_hold_a_call(const Request& request, std::string_view text) {
+  if (text.find(kCallMark) != std::string_view::npos) return true;
   if (request.tools.empty() && request.caller.thread.empty()) return false;
   return text.find_first_of("<{[`") != std::string_view::npos;
+}
+
+// Whether the failure says something of the model that holds for other requests too: a name that nobody knows, an answer that was
+// refused for what was asked, or a breaker that opens again by itself do not.
+bool tells_of_the_model(const Error& error) {
+  return error.code != Code::kNotFound && error.code != Code::kPermissionDenied &&
+         error.detail("reason") != "circuit_open";
+}
+
+// What is wrong for one model (too long, images) need not be for the next one.
+bool of_the_request(const Error& error) {
+  return error.code == Code::kInvalidArgument || error.code == Code::kUnsupported;
 }
 
 // The request for the rest of an answer. Providers refuse a beginning that ends with white space.
@@ -175,7 +191,8 @@ Task<Result<Answer>> FailOver::complete(Request request, DeltaSink sink, std::op
   Shown shown(std::move(sink));
   const DeltaSink watching = [&shown](const Delta& delta) { shown.pass_on(delta); };
   std::vector<std::string> tried;
-  std::optional<Error> cut;  // what ended the attempt that the next one goes on from
+  std::optional<Error> wanted;  // what the first one failed with
+  std::optional<Error> cut;     // what ended the attempt that the next one goes on from
   for (size_t at = 0;;) {
     const Candidate& asked = order[at];
     if (!reason.empty()) tell(request, asked, std::exchange(reason, {}));
@@ -202,10 +219,16 @@ Task<Result<Answer>> FailOver::complete(Request request, DeltaSink sink, std::op
       error = std::move(*cut);
       co_return given_up();
     }
-    if (!another_may_answer(error)) co_return given_up();
-    failed(asked.id());
+    const bool stand_in_refuses = at > 0 && of_the_request(error);
+    if (!another_may_answer(error) && !stand_in_refuses) co_return given_up();
+    if (!stand_in_refuses && tells_of_the_model(error)) failed(asked.id());
     tried.push_back(fmt::format("{}: {}", asked.id(), code_name(error.code)));
-    if (++at == order.size()) co_return given_up();
+    if (at == 0) wanted = error;
+    if (++at == order.size()) {
+      // Who asked the first one did nothing that the last one may blame them for.
+      if (stand_in_refuses && wanted) error = std::move(*wanted);
+      co_return given_up();
+    }
     reason = fmt::format("{} failed: {}", asked.id(), code_name(error.code));
     if (shown.any() && order[at].target.goes_on && shown.can_be_continued(request, error)) {
       shown.go_on();

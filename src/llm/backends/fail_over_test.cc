@@ -189,6 +189,37 @@ TEST_F(FailOverTest, ARequestThatIsWrongIsWrongEverywhere) {
   EXPECT_EQ(front.remembered(), 0u);
 }
 
+TEST_F(FailOverTest, AStandInThatCannotTakeTheRequestIsPassedOver) {
+  providers.of("a/m").plays = {failing(Code::kUnavailable)};
+  providers.of("b/m").plays = {failing(Code::kInvalidArgument)};
+  providers.of("c/m").plays = {saying("whole")};
+  EXPECT_EQ(ask()->text, "whole");
+  providers.of("c/m").plays = {failing(Code::kUnsupported)};
+  EXPECT_EQ(ask().error().code, Code::kUnavailable) << "what the wanted one failed with";
+  EXPECT_EQ(providers.asked, (Names{"a/m", "b/m", "c/m"}));
+}
+
+TEST_F(FailOverTest, WhatOnlyOneRequestMeetsKeepsNoModelFromOthers) {
+  providers.of("b/m").plays = {saying("b")};
+  Error open{.code = Code::kUnavailable, .message = "open"};
+  open.with("reason", "circuit_open");
+  for (const Error& error : {Error{.code = Code::kNotFound, .message = "no such model"},
+                             Error{.code = Code::kPermissionDenied, .message = "flagged"}, open}) {
+    providers.of("a/m").plays = {{.error = error}};
+    for (int n = 0; n <= kThreshold; ++n) EXPECT_EQ(ask()->text, "b");
+    EXPECT_EQ(providers.asked, (Names{"a/m", "b/m"})) << error.message;
+  }
+  EXPECT_EQ(front.remembered(), 0u);
+}
+
+TEST_F(FailOverTest, ACallThatBeganInAPromptedModelsTextIsNotGoneOnFrom) {
+  goes_on = "b";
+  providers.of("a/m").plays = {cut_after("Now: \u25c1{\"name\":\"rm\"")};
+  providers.of("b/m").plays = {saying("whole")};
+  EXPECT_EQ(ask()->text, "whole");
+  EXPECT_TRUE(shown.ends_with("|whole")) << shown;
+}
+
 TEST_F(FailOverTest, NobodyIsAskedPastTheDeadlineOrAfterAStop) {
   providers.of("a/m").plays = {{.error = Error{.code = Code::kTimeout, .message = "late"}, .takes = 2s}};
   EXPECT_EQ(ask("a/m", {}, loop.clock().steady() + 2s).error().code, Code::kTimeout);
@@ -314,7 +345,7 @@ TEST_F(FailOverTest, SoManyFailingModelsAreRemembered) {
   fall_back_to({"b/m"});
   for (size_t n = 0; n < kMaxCooledModels + 5; ++n) {
     const std::string name = fmt::format("a/{}", n);
-    providers.of(name).plays = {failing(Code::kNotFound)};
+    providers.of(name).plays = {failing(Code::kUpstream)};
     EXPECT_TRUE(ask(name));
     loop.advance(1ms);
   }

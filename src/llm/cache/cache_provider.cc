@@ -21,8 +21,14 @@ Task<Result<Answer>> CacheProvider::complete(Request request, DeltaSink sink,
     if (sink) sink({.text = hit->answer.text, .reasoning = hit->answer.reasoning});
     co_return std::move(hit->answer);
   }
+  // An answer of another model than was asked is not that model's for an hour to come.
+  const auto another = std::make_shared<bool>(false);
+  request.caller.chosen = [another, chosen = std::move(request.caller.chosen)](const json::Value& choice) {
+    *another = true;
+    if (chosen) chosen(choice);
+  };
   Result<Answer> answer = co_await inner_.complete(std::move(request), std::move(sink), deadline, stop);
-  if (answer) cache_.keep(scope, *key, *answer);
+  if (answer && !*another) cache_.keep(scope, *key, *answer);
   co_return answer;
 }
 

@@ -13,10 +13,11 @@ namespace {
 // Counts its calls in what it says.
 class Upstream final : public Provider {
  public:
-  Task<Result<Answer>> complete(Request, DeltaSink sink, std::optional<SteadyTime>,
+  Task<Result<Answer>> complete(Request request, DeltaSink sink, std::optional<SteadyTime>,
                                 std::stop_token) override {
     ++calls;
     if (error) co_return fail(*error);
+    if (taken_over && request.caller.chosen) request.caller.chosen(json::Value::object({{"model", "other"}}));
     Answer given = answer;
     if (given.text.empty()) given.text = fmt::format("answer {}", calls);
     if (sink) sink({.text = given.text});
@@ -30,6 +31,7 @@ class Upstream final : public Provider {
   Answer answer{
       .usage = {.input_tokens = 7}, .finish_reason = FinishReason::kStop, .model = "m-1", .provider = "p"};
   std::optional<Error> error;
+  bool taken_over = false;  // by another model
 };
 
 class Cache : public ::testing::Test {
@@ -73,6 +75,14 @@ class Cache : public ::testing::Test {
   int deltas = 0;
   Answer last;
 };
+
+TEST_F(Cache, WhatAnotherModelAnsweredIsNotKeptAsThisOnes) {
+  inner.taken_over = true;
+  EXPECT_EQ(ask(asking("q")), "answer 1");
+  inner.taken_over = false;
+  EXPECT_EQ(ask(asking("q")), "answer 2");
+  EXPECT_EQ(ask(asking("q")), "answer 2");
+}
 
 TEST_F(Cache, TheSameIsAnsweredOnceAndCostsNothingAgain) {
   EXPECT_EQ(ask(asking("hello")), "answer 1");

@@ -121,6 +121,8 @@ Task<Result<Answer>> RoutingProvider::ask_cheap(Request request, DeltaSink sink,
   cheap.model = plan.model;
   Result<Answer> answer =
       co_await parts_.named(plan.model).complete(std::move(cheap), through, deadline, call.token());
+  // A caller that stops because nothing can be taken back gets the failure that led to it.
+  if (stop.stop_requested() && !answer) co_return answer;
   if (stop.stop_requested()) co_return fail(Code::kCancelled, "the model call was cancelled");
   if (on_trial && answer) trial.finish(*answer);
   const bool refused = on_trial && trial.state() == Trial::State::kFailed;
