@@ -171,6 +171,9 @@ std::string spoken_time(std::string_view rfc3339) {
 
 std::string answer_from(std::string_view tool, const json::Value& arguments, const ToolResult& result) {
   if (result.is_declined) return "I have not done that, as you declined it.";
+  // The long-term memory comes into being with the first thing to remember.
+  if (result.is_error && tool == "memory_read" && arguments.string_or("path") == "MEMORY.md")
+    return "I remember nothing about you yet. Tell me: \"Remember that ...\".";
   if (result.is_error)
     return fmt::format("That did not work: {}",
                        result.text.empty() ? "the tool gave no reason" : result.text);

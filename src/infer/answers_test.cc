@@ -63,6 +63,13 @@ TEST(Answers, ShowTheResultAsItIs) {
             "That did not work: there is no x");
 }
 
+TEST(Answers, AMemoryThatIsNotThereYetIsEmpty) {
+  EXPECT_EQ(answer("memory_read", R"j({"path":"MEMORY.md"})j", "Error: no document MEMORY.md"),
+            "I remember nothing about you yet. Tell me: \"Remember that ...\".");
+  EXPECT_EQ(answer("memory_read", R"j({"path":"notes.md"})j", "Error: no document notes.md"),
+            "That did not work: no document notes.md");
+}
+
 TEST(Answers, WhatWasDeclinedIsNotSaidToBeDone) {
   constexpr std::string_view kNotDone = "I have not done that, as you declined it.";
   constexpr std::string_view kDeclined =
