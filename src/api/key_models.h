@@ -21,7 +21,8 @@ std::vector<std::string> model_patterns(const op::Principal& principal);
 // Whether one of the patterns covers one of the names.
 bool covers(const std::vector<std::string>& patterns, const std::vector<std::string>& names);
 
-// Whether the principal may name the model or agent. A model is also known by its provider's name of it, with the provider before it.
+// Whether the principal may name the model or agent. A model is also known by its provider's name of it, with the provider
+// before it, and without it where the name that was given names no provider. "auto" is no model: the word itself has to be covered.
 bool may_use_model(const Services& services, const op::Principal& principal, std::string_view model);
 // kPermissionDenied, naming the model, when it may not.
 Result<> check_model(const Services& services, const op::Principal& principal, std::string_view model);

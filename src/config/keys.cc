@@ -216,7 +216,8 @@ const std::vector<Key>& table() {
       at_once({"llm.cache",
                Type::kBool,
                "false",
-               "answers that were given before are given again, without asking a model",
+               "requests without tools that were answered before are answered from the store, without asking "
+               "a model",
                {"RESPONSE_CACHE_ENABLED"}}),
       at_once({"llm.cache_entries",
                Type::kInt,
@@ -242,7 +243,8 @@ const std::vector<Key>& table() {
       at_once({"llm.cheap_model",
                Type::kString,
                "",
-               "the model, of any provider, for what does not need the default one; none: no routing",
+               "the model, of any provider, for requests without tools (or with [tier:flash]) that do not "
+               "need the default one; none: no routing",
                {"LLM_CHEAP_MODEL", "NEARAI_CHEAP_MODEL"}}),
       {"llm.circuit_breaker_recovery",
        Type::kDuration,
